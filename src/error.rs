@@ -137,7 +137,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Read { source, .. } | Error::Write { source, .. } | Error::Lock { source, .. } => Some(source),
+            Error::Read { source, .. } | Error::Write { source, .. } | Error::Lock { source, .. } => {
+                Some(source)
+            }
             Error::Size(source) => Some(source),
             Error::Invalid { .. } | Error::Remote { .. } => None,
         }

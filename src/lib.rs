@@ -1,0 +1,2 @@
+//! draft
+pub mod units; pub mod error; pub mod plan; pub mod memory;

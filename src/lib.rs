@@ -1,2 +1,12 @@
 //! draft
-pub mod units; pub mod error; pub mod plan; pub mod memory;
+pub mod backend;
+pub mod collective;
+pub mod comm;
+pub mod error;
+pub mod hints;
+pub mod memory;
+pub mod placement;
+pub mod plan;
+pub mod stats;
+pub mod topology;
+pub mod units;

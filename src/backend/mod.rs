@@ -4,9 +4,9 @@ mod faulty;
 mod memory;
 mod posix;
 
-pub use faulty::{Fault, Faulty};
+pub use faulty::{Fault, FaultOn, Faulty};
 pub use memory::MemoryFile;
-pub use posix::PosixFile;
+pub use posix::{Access, PosixFile};
 
 use crate::units::{ByteRange, Bytes, Offset};
 use std::io;

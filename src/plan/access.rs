@@ -135,6 +135,11 @@ impl Access {
         }
     }
 
+    /// Whether pieces in file order are in stream order, without gaps.
+    pub fn in_stream_order(&self) -> bool {
+        matches!(self.form, Form::Nested { .. })
+    }
+
     /// Calls `piece(offset, stream, bytes)` for every piece inside `window`, in file order; a piece that crosses the
     /// window's ends is cut there.
     pub fn visit(&self, window: ByteRange, mut piece: impl FnMut(Offset, u64, Bytes)) {

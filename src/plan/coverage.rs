@@ -36,6 +36,11 @@ impl Coverage {
     /// How many numbers a coverage takes in an exchange.
     pub const WORDS: usize = 5;
 
+    /// So many bytes, nobody knows where: what is said when holes do not matter.
+    pub fn of_bytes(bytes: u64) -> Coverage {
+        Coverage { bytes, ..Coverage::default() }
+    }
+
     /// `bytes` in one run from `start` on, a position in the window.
     pub(crate) fn run(start: u64, bytes: u64) -> Coverage {
         let (low, high) = (power(start), power(start + bytes));
@@ -59,8 +64,11 @@ impl Coverage {
         [self.bytes, a & 0x7fff_ffff, a >> 31, b & 0x7fff_ffff, b >> 31]
     }
 
-    /// From the ranks' words, added up.
+    /// From the ranks' words, added up; of words that were left out only the bytes are known.
     pub fn from_words(words: &[u64]) -> Coverage {
+        if words.len() < Coverage::WORDS {
+            return Coverage::of_bytes(words[0]);
+        }
         let join = |low: u64, high: u64| add(low % PRIME, multiply(high % PRIME, 1 << 31));
         Coverage { bytes: words[0], sums: [join(words[1], words[2]), join(words[3], words[4])] }
     }

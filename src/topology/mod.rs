@@ -12,10 +12,12 @@ pub mod file;
 pub mod hwloc;
 pub mod inside;
 mod nodes;
+mod places;
 mod spec;
 
-pub use inside::Place;
+pub use inside::{Place, between};
 pub use nodes::NodeMap;
+pub use places::places;
 pub use spec::{Synthetic, TopologySpec};
 
 use crate::units::{Bytes, HopBytes, Hops, NodeId};

@@ -1,0 +1,8 @@
+//! `cube`: see `cube --help`.
+
+use std::process::ExitCode;
+use tatpio_benchmarks::bench::{self, Program};
+
+fn main() -> ExitCode {
+    bench::main(Program::Cube)
+}

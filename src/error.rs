@@ -79,13 +79,6 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// The bytes could not be locked for a read-modify-write.
-    Lock {
-        /// Where in the file.
-        range: ByteRange,
-        /// What the system said.
-        source: io::Error,
-    },
     /// The file's size could not be read.
     Size(io::Error),
     /// An argument of the call was wrong; the text says which and how.
@@ -108,9 +101,7 @@ impl Error {
     /// The class all ranks return when this is the error they agree on.
     pub fn class(&self) -> ErrorClass {
         match self {
-            Error::Read { source, .. } | Error::Write { source, .. } | Error::Lock { source, .. } => {
-                ErrorClass::of(source)
-            }
+            Error::Read { source, .. } | Error::Write { source, .. } => ErrorClass::of(source),
             Error::Size(source) => ErrorClass::of(source),
             Error::Invalid { class, .. } | Error::Remote { class, .. } => *class,
         }
@@ -122,11 +113,6 @@ impl fmt::Display for Error {
         match self {
             Error::Read { range, source } => write!(f, "reading bytes {range} of the file failed: {source}"),
             Error::Write { range, source } => write!(f, "writing bytes {range} of the file failed: {source}"),
-            Error::Lock { range, source } => write!(
-                f,
-                "locking bytes {range} of the file for a read-modify-write failed: {source}; \
-                 mount the file system with locks, or set romio_ds_write=disable"
-            ),
             Error::Size(source) => write!(f, "the size of the file could not be read: {source}"),
             Error::Invalid { what, .. } => f.write_str(what),
             Error::Remote { rank, class } => write!(f, "rank {rank} failed with error class {class:?}"),
@@ -137,9 +123,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Read { source, .. } | Error::Write { source, .. } | Error::Lock { source, .. } => {
-                Some(source)
-            }
+            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
             Error::Size(source) => Some(source),
             Error::Invalid { .. } | Error::Remote { .. } => None,
         }

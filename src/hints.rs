@@ -12,7 +12,7 @@
 //! | `cb_config_list` | `*:1` | how many aggregators a node may hold |
 //! | `cb_buffer_size` | 16777216 | bytes an aggregator reads or writes in a round |
 //! | `romio_cb_read`, `romio_cb_write` | `automatic`, `enable`, `disable` | two-phase I/O; `automatic` when the ranks' requests interleave |
-//! | `romio_ds_read`, `romio_ds_write` | `automatic`, `enable`, `disable` | data sieving: reading and writing across holes |
+//! | `romio_ds_read`, `romio_ds_write` | `automatic`, `enable`, `disable` | data sieving: reading and writing across holes (a rank that writes by itself never does it across other ranks' requests) |
 //! | `ind_rd_buffer_size`, `ind_wr_buffer_size` | 4194304, 524288 | the sieving buffers of a rank that reads or writes by itself |
 //! | `striping_unit` | the file system's block | bytes no two file domains share |
 //! | `striping_factor` | unset, a number | storage targets of the file; passed on, and listed |
@@ -126,7 +126,9 @@ impl Hints {
                 self.set.insert(key.into(), value.into());
                 Ok(())
             }
-            Ok(false) if key.starts_with("tatpio") => Err(bad(key, value, &format!("one of {}", OWN.join(", ")))),
+            Ok(false) if key.starts_with("tatpio") => {
+                Err(bad(key, value, &format!("one of {}", OWN.join(", "))))
+            }
             Ok(false) => Ok(()),
             Err(expected) => Err(bad(key, value, &expected)),
         }
@@ -203,7 +205,8 @@ impl Hints {
 
     /// The hints another rank encoded.
     pub fn decode(bytes: &[u8]) -> Hints {
-        let set: BTreeMap<String, String> = serde_json::from_slice(bytes).expect("all ranks run the same tatpio");
+        let set: BTreeMap<String, String> =
+            serde_json::from_slice(bytes).expect("all ranks run the same tatpio");
         let mut hints = Hints::default();
         for (key, value) in &set {
             hints.set(key, value).expect("a hint that another rank accepted");
@@ -219,7 +222,9 @@ const OWN: [&str; 6] =
 /// line ends; `#` begins a comment line. Errors name the part that is neither.
 pub fn split_pairs(text: &str) -> (Vec<(String, String)>, Vec<BadHint>) {
     let (mut pairs, mut wrong) = (Vec::new(), Vec::new());
-    for part in text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#')) {
+    for part in
+        text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'))
+    {
         match part.split_once('=').or_else(|| part.split_once(char::is_whitespace)) {
             Some((key, value)) => pairs.push((key.trim().into(), value.trim().into())),
             None => wrong.push(bad(part, "", "key=value pairs separated by semicolons")),

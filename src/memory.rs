@@ -40,8 +40,10 @@ impl<'buffer> Memory<'buffer> {
     ///   read call. Bytes in the layout's gaps need not exist.
     /// - Nothing else writes those bytes meanwhile; nothing reads them if they are the target of a read call.
     pub unsafe fn new(base: *mut u8, layout: &Layout, count: u64) -> Result<Memory<'buffer>, Error> {
-        let too_large =
-            |_| Error::Invalid { class: ErrorClass::Count, what: "the memory datatype times count exceeds 2^63 bytes".into() };
+        let too_large = |_| Error::Invalid {
+            class: ErrorClass::Count,
+            what: "the memory datatype times count exceeds 2^63 bytes".into(),
+        };
         let whole = Layout::contiguous(count, layout).map_err(too_large)?;
         Ok(Memory { base, placed: whole.into_body(), buffer: PhantomData })
     }

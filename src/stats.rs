@@ -44,7 +44,8 @@ impl Stopwatch {
     /// The time since the last call went into `phase`.
     pub fn charge(&mut self, phase: Phase) {
         let now = Instant::now();
-        let index = PHASES.iter().position(|&(known, _)| known == phase).expect("every phase is in the table");
+        let index =
+            PHASES.iter().position(|&(known, _)| known == phase).expect("every phase is in the table");
         self.spent[index] += now - self.mark;
         self.mark = now;
     }

@@ -20,7 +20,8 @@ impl Buffers {
     /// `slots` buffers of at least `bytes`, doubled when `double`: shared memory of the node if there can be, private
     /// memory otherwise. Collective over the node.
     pub fn new<C: Communicator>(node: &C, slots: u32, bytes: Bytes, double: bool) -> Buffers {
-        let half_bytes = usize::try_from(bytes).expect("the collective buffer fits memory").next_multiple_of(4096);
+        let half_bytes =
+            usize::try_from(bytes).expect("the collective buffer fits memory").next_multiple_of(4096);
         let halves = if double { 2 } else { 1 };
         let mine = if node.rank().0 < slots { halves * half_bytes } else { 0 };
         match node.share(mine) {

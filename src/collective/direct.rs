@@ -80,8 +80,12 @@ pub(super) fn write<B: Backend>(
         if batch.dense {
             fill(&mut buffer, batch.range, access, memory);
             write_at(backend, batch.range.start, &buffer)?;
-        } else if batch.sieved && backend.readable() {
-            modify(backend, batch.range, &mut buffer, |buffer| overlay(buffer, batch.range, access, memory))?;
+        } else if batch.sieved
+            && backend.readable()
+            && modify(backend, batch.range, &mut buffer, |buffer| {
+                overlay(buffer, batch.range, access, memory)
+            })?
+        {
             holes += 1;
         } else {
             write_pieces(backend, access, batch.range, memory, &mut buffer)?;
@@ -126,22 +130,24 @@ pub(super) fn read<B: Backend>(
 }
 
 /// Reads `range` into `buffer` under a lock, lets `change` work on it, and writes it back. What lies past the end of
-/// the file reads as zeros.
-pub(super) fn modify<B: Backend>(
+/// the file reads as zeros. Says whether it was done: a file system without locks can only be written around.
+fn modify<B: Backend>(
     backend: &B,
     range: ByteRange,
     buffer: &mut Vec<u8>,
     change: impl FnOnce(&mut [u8]),
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
+    if backend.lock(range).is_err() {
+        return Ok(false);
+    }
     buffer.clear();
     buffer.resize(length(range), 0);
-    backend.lock(range).map_err(|source| Error::Lock { range, source })?;
     let result = read_at(backend, range.start, buffer).and_then(|_| {
         change(buffer);
         write_at(backend, range.start, buffer)
     });
     backend.unlock(range);
-    result
+    result.map(|()| true)
 }
 
 /// All of the bytes, or an error that says where.

@@ -205,7 +205,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
     /// The accessed range cut into file domains, at most one for each aggregator.
     fn domains(&self, range: ByteRange) -> Domains {
         let unit = self.hints.striping_unit_bytes.unwrap_or(self.block_bytes);
-        let wanted = u32::try_from(self.candidates.count()).expect("aggregators are ranks");
+        let wanted = u32::try_from(self.candidates.list.len()).expect("aggregators are ranks");
         Domains::new(range, wanted, unit, self.hints.domain_bytes_min, self.hints.domains)
     }
 

@@ -48,9 +48,10 @@ impl Outcome {
     /// The lowest failing rank's class for everybody, or where the file was found to end. Collective. A rank that
     /// failed itself returns its own error when that has the agreed class.
     pub fn agree<C: Communicator>(&mut self, comm: &C, with_stats: bool) -> Result<Offset, Error> {
-        let mine = self.error.as_ref().map_or(u64::MAX, |error| {
-            u64::from(comm.rank().0) << 32 | error.class() as u64
-        });
+        let mine = self
+            .error
+            .as_ref()
+            .map_or(u64::MAX, |error| u64::from(comm.rank().0) << 32 | error.class() as u64);
         let mut least = [mine, self.end_of_file];
         comm.all_reduce(Reduce::Min, &mut least);
         if with_stats {

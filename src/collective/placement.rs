@@ -7,8 +7,8 @@ use super::rounds::Placed;
 use crate::backend::Backend;
 use crate::comm::Communicator;
 use crate::hints::StatsSink;
-use crate::placement::{self, NodeMatrix, Strategy};
-use crate::plan::{Access, Domains};
+use crate::placement::{self, NodeMatrix, NodeRow, Strategy};
+use crate::plan::Access;
 use crate::stats::Phase;
 use crate::topology::between;
 use crate::units::{ByteRange, Bytes, DomainId, HopBytes, Hops, NodeId, Rank};
@@ -71,8 +71,9 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         if self.node.rank() == Rank(0) {
             let rows: Vec<Vec<Bytes>> = rows.iter().map(|bytes| decode(bytes)).collect();
             let decisions = self.decide(&rows, row.len(), strategies);
-            let seatings: Vec<Seating> =
-                (strategies.iter().zip(&decisions)).map(|(s, decision)| self.seat(*s, &rows, decision)).collect();
+            let seatings: Vec<Seating> = (strategies.iter().zip(&decisions))
+                .map(|(s, decision)| self.seat(*s, &rows, decision))
+                .collect();
             result = to_bytes(&self.assemble(&decisions, &seatings));
         }
         self.node.broadcast(Rank(0), &mut result);
@@ -82,19 +83,18 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
     /// Nodes for all domains under each strategy: rank 0 solves, the leaders listen. Collective over the leaders.
     fn decide(&self, rows: &[Vec<Bytes>], domains: usize, strategies: &[Strategy]) -> Vec<Decision> {
         let node = self.nodes.node_of(self.comm.rank());
-        let allowed = self.allowed(node);
-        let inside = placement::inside_costs(rows, domains, &|a, b| between(&self.places, a, b), &allowed);
-        let sums: Vec<Bytes> = (0..domains).map(|d| rows.iter().map(|row| row[d]).sum()).collect();
-        let gathered = self.leaders.gather(Rank(0), &to_bytes(&(sums, inside)));
+        let inside = placement::inside(rows, &|a, b| between(&self.places, a, b), &self.allowed(node));
+        let bytes = (0..domains).map(|domain| rows.iter().map(|row| row[domain]).sum()).collect();
+        let gathered = self.leaders.gather(Rank(0), &encode(&NodeRow { bytes, inside }.encode()));
         let mut decisions = Vec::new();
         if let Some(topology) = &self.topology {
-            let by_node: Vec<(Vec<Bytes>, Vec<HopBytes>)> = gathered.iter().map(|b| from_bytes(b)).collect();
-            let matrix = NodeMatrix::new(domains, by_node);
-            let decided: Vec<Decision> = strategies
-                .iter()
+            let row =
+                |bytes: &Vec<u8>| NodeRow::decode(domains, &decode(bytes)).expect("a leader sent its row");
+            let matrix = NodeMatrix::from_rows(domains, &gathered.iter().map(row).collect::<Vec<_>>());
+            let decided: Vec<Decision> = (strategies.iter())
                 .map(|&strategy| {
-                    let nodes = placement::assign_nodes(strategy, &matrix, topology, &self.nodes, &self.candidates);
-                    let between_nodes = placement::between_nodes(&matrix, topology, &nodes);
+                    let nodes = placement::assign_nodes(strategy, &matrix, topology, &self.candidates);
+                    let between_nodes = placement::between(&matrix, topology, &nodes);
                     Decision { nodes, between_nodes }
                 })
                 .collect();
@@ -119,9 +119,8 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             _ => self.allowed(node),
         };
         let chosen = placement::assign_ranks(strategy, &own, &distance, &allowed);
-        let inside = (chosen.iter().enumerate())
-            .flat_map(|(d, &rank)| own.iter().enumerate().map(move |(from, row)| row[d] * distance(from, rank)))
-            .sum();
+        let inside =
+            chosen.iter().enumerate().map(|(d, &rank)| placement::served(&own, &distance, d, rank)).sum();
         let rank = |local: usize| self.nodes.ranks_of(node)[local];
         let ranks = here.into_iter().zip(chosen.into_iter().map(rank)).collect();
         Seating { ranks, inside }
@@ -148,12 +147,12 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
 
     /// The ranks of a node that may aggregate, by their number on the node.
     fn allowed(&self, node: NodeId) -> Vec<usize> {
-        self.candidates.allowed_on(node).iter().map(|&rank| self.nodes.local_index(rank)).collect()
+        self.candidates.allowed[node.index()].iter().map(|&rank| self.nodes.local_index(rank)).collect()
     }
 
     /// The ranks of a node that are on ROMIO's aggregator list, in its order.
     fn listed(&self, node: NodeId) -> Vec<usize> {
-        (self.candidates.list().iter())
+        (self.candidates.list.iter())
             .filter(|&&rank| self.nodes.node_of(rank) == node)
             .map(|&rank| self.nodes.local_index(rank))
             .collect()

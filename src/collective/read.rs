@@ -16,7 +16,7 @@ use crate::units::{ByteRange, Bytes};
 
 impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
     /// Reads every rank's request; returns the bytes of this rank's stream that were there, counted up to the first
-    /// one past the end of the file. Memory beyond them keeps what it held. Collective.
+    /// one past the end of the file; what memory holds beyond them is not defined. Collective.
     ///
     /// Errors are those of [`CollectiveFile::write_all`]; after one, the memory holds nothing in particular.
     pub fn read_all(&mut self, request: Result<Request<'_>, Error>) -> Result<Bytes, Error> {
@@ -103,13 +103,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         }
     }
 
-    fn read_direct(
-        &self,
-        access: &Access,
-        range: ByteRange,
-        memory: &mut Memory<'_>,
-        outcome: &mut Outcome,
-    ) {
+    fn read_direct(&self, access: &Access, range: ByteRange, memory: &mut Memory<'_>, outcome: &mut Outcome) {
         let sieve = Sieve { switch: self.hints.ds_read, buffer_bytes: self.hints.ind_read_buffer_bytes };
         match direct::read(&self.backend, access, range, memory, sieve) {
             Ok(Some(end)) => outcome.end_of_file = outcome.end_of_file.min(end),

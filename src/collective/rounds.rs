@@ -37,7 +37,8 @@ pub(super) struct Batch {
 impl Batch {
     /// The windows that the rank which serves `mine` moves in a round.
     pub fn windows_of(&self, mine: Option<(DomainId, usize)>, round: usize) -> &[Window] {
-        mine.and_then(|(domain, _)| self.rounds[domain.index()].get(round)).map_or(&[], |round| round.as_slice())
+        mine.and_then(|(domain, _)| self.rounds[domain.index()].get(round))
+            .map_or(&[], |round| round.as_slice())
     }
 
     /// Windows that are read before they are written.
@@ -67,12 +68,15 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             None => {
                 let node = self.nodes.node_of(self.comm.rank());
                 let double = self.nodes.len() == 1;
-                Buffers::new(&self.node, self.candidates.slots_on(node), bytes, double)
+                let aggregators = u32::try_from(self.candidates.list.len()).expect("aggregators are ranks");
+                let slots = self.candidates.slots[node.index()].min(aggregators);
+                Buffers::new(&self.node, slots, bytes, double)
             }
         };
         let (seats, mine) = self.seats(aggregators, &buffers);
         let alone = buffers.shared && self.nodes.len() == 1;
-        let others = if alone { Vec::new() } else { requests::exchange(&self.comm, access, &domains, &seats) };
+        let others =
+            if alone { Vec::new() } else { requests::exchange(&self.comm, access, &domains, &seats) };
         Placed { domains, seats, mine, others, buffers, alone }
     }
 

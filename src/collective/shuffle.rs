@@ -74,8 +74,7 @@ impl<'a> Message<'a> {
     /// The same for receiving. Only in a window that the ranks fill without overlap may it be written while other
     /// messages arrive.
     fn in_buffer_mut<'b>(&self, half: Half<'b>) -> Option<&'b mut [u8]> {
-        (self.one_run && self.window.filled)
-            .then(|| half.bytes_mut(self.window.at + self.start, self.bytes))
+        (self.one_run && self.window.filled).then(|| half.bytes_mut(self.window.at + self.start, self.bytes))
     }
 }
 

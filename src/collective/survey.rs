@@ -36,14 +36,8 @@ impl Card {
     const WORDS: usize = 6;
 
     fn encode(&self) -> Vec<u8> {
-        let words = [
-            self.range.start,
-            self.range.end,
-            self.bytes,
-            self.error,
-            self.file_bytes,
-            self.readable,
-        ];
+        let words =
+            [self.range.start, self.range.end, self.bytes, self.error, self.file_bytes, self.readable];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
@@ -65,9 +59,13 @@ impl Survey {
         request: &Result<Request<'_>, Error>,
     ) -> Result<Survey, Error> {
         let mine = card(comm.rank(), backend, request);
-        let cards: Vec<Card> = comm.all_gather(&mine.encode()).iter().map(|bytes| Card::decode(bytes)).collect();
+        let cards: Vec<Card> =
+            comm.all_gather(&mine.encode()).iter().map(|bytes| Card::decode(bytes)).collect();
         if let Some((index, failed)) = cards.iter().enumerate().find(|(_, card)| card.error != 0) {
-            return Err(Error::Remote { rank: Rank::from_index(index), class: ErrorClass::from_code(failed.error) });
+            return Err(Error::Remote {
+                rank: Rank::from_index(index),
+                class: ErrorClass::from_code(failed.error),
+            });
         }
         Ok(Survey {
             range: cards.iter().fold(ByteRange::EMPTY, |hull, card| hull.hull(card.range)),

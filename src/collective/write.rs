@@ -27,7 +27,9 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         let mut outcome = Outcome::new(Call::Write, survey.bytes, watch);
         if !survey.range.is_empty() {
             if self.goes_direct(self.hints.cb_write, &survey) {
-                self.write_direct(&access, access.hull(), &memory, &mut outcome);
+                // Between this rank's pieces lie others': writing across them would undo what those write meanwhile.
+                let sieve = if survey.interleaved { Switch::Disable } else { self.hints.ds_write };
+                self.write_direct(&access, access.hull(), &memory, sieve, &mut outcome);
                 outcome.stats.path = Path::Direct;
             } else {
                 let placed = self.place(&access, survey.range, &mut outcome);
@@ -55,7 +57,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             outcome.watch.charge(Phase::Offsets);
             self.write_batch(placed, access, memory, &batch, outcome);
             for &range in &batch.single {
-                self.write_direct(access, range, memory, outcome);
+                self.write_direct(access, range, memory, Switch::Disable, outcome);
             }
             outcome.stats.rounds += batch.depth;
             outcome.stats.holes += batch.holes();
@@ -112,12 +114,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
     }
 
     /// Reads what the holes of a window hold.
-    fn prepare(
-        &self,
-        shuffle: &Shuffle<'_, C>,
-        round: usize,
-        window: &Window,
-    ) -> Result<(), Error> {
+    fn prepare(&self, shuffle: &Shuffle<'_, C>, round: usize, window: &Window) -> Result<(), Error> {
         let half = shuffle.my_half(round).expect("a rank with windows has a buffer");
         let buffer = half.bytes_mut(window.at, direct::length(window.range));
         if let Some(end) = direct::read_at(&self.backend, window.range.start, buffer)? {
@@ -127,9 +124,15 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         Ok(())
     }
 
-    fn write_direct(&self, access: &Access, range: ByteRange, memory: &Memory<'_>, outcome: &mut Outcome) {
-        let sieve =
-            Sieve { switch: self.hints.ds_write, buffer_bytes: self.hints.ind_write_buffer_bytes };
+    fn write_direct(
+        &self,
+        access: &Access,
+        range: ByteRange,
+        memory: &Memory<'_>,
+        switch: Switch,
+        outcome: &mut Outcome,
+    ) {
+        let sieve = Sieve { switch, buffer_bytes: self.hints.ind_write_buffer_bytes };
         match direct::write(&self.backend, access, range, memory, sieve) {
             Ok(holes) => outcome.stats.holes += holes,
             Err(error) => outcome.record(Err(error)),

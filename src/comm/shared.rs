@@ -189,9 +189,9 @@ impl Offer {
         self.ticket
     }
 
-    /// The segment; nobody can attach it any more.
-    pub fn into_segment(self) -> Segment {
-        self.segment
+    /// The segment. Once the offer is dropped nobody can attach it any more.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
     }
 }
 
@@ -210,7 +210,7 @@ impl Ticket {
     pub const BYTES: usize = 32;
 
     /// The ticket as bytes, for another process of this node.
-    pub fn to_bytes(&self) -> [u8; Ticket::BYTES] {
+    pub fn to_bytes(self) -> [u8; Ticket::BYTES] {
         let mut bytes = [0; Ticket::BYTES];
         bytes[0..4].copy_from_slice(&self.pid.to_ne_bytes());
         bytes[4..8].copy_from_slice(&self.fd.to_ne_bytes());
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_segment_starts_zeroed_and_keeps_what_is_copied_in() {
-        for segment in [Segment::heap(5000), Offer::create(5000).expect("a memfd").into_segment()] {
+        for segment in [Segment::heap(5000), Offer::create(5000).expect("a memfd").segment().clone()] {
             let mut all = vec![1; 5000];
             segment.copy_out(0, &mut all);
             assert_eq!(all, vec![0; 5000], "{segment:?}");
@@ -386,7 +386,8 @@ mod tests {
         assert_eq!(ticket, offer.ticket());
         let there = Segment::attach(&ticket).expect("same process, same user");
         assert_ne!(there.as_ptr(), offer.segment.as_ptr());
-        let here = offer.into_segment();
+        let here = offer.segment().clone();
+        drop(offer);
         here.copy_in(99_999, &[7]);
         there.copy_in(0, &[8]);
         assert_eq!((there.slice(99_999..100_000), here.slice(0..1)), (&[7][..], &[8][..]));

@@ -70,12 +70,19 @@ pub fn simulate<T: Send>(setup: &SimSetup, program: impl Fn(SimComm) -> T + Sync
     });
     match world.failure() {
         Some(text) => Err(text),
-        None => Ok(values.into_iter().map(|value| value.expect("a rank without a failure has a value")).collect()),
+        None => {
+            Ok(values.into_iter().map(|value| value.expect("a rank without a failure has a value")).collect())
+        }
     }
 }
 
 /// One rank's life: its value, or `None` when it, or the run, failed.
-fn run_rank<T>(world: &World, number: u32, comm: SimComm, program: &(impl Fn(SimComm) -> T + Sync)) -> Option<T> {
+fn run_rank<T>(
+    world: &World,
+    number: u32,
+    comm: SimComm,
+    program: &(impl Fn(SimComm) -> T + Sync),
+) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(|| program(comm))) {
         Ok(value) => {
             world.end(number, Ok(()));

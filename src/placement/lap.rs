@@ -1,35 +1,38 @@
 //! The linear assignment problem, rectangular and with capacities, solved exactly.
 //!
-//! Given the cost of each row (a file domain) in each column (a node) and how many rows each column may take (its
-//! aggregator slots), find the assignment of every row to a column with the smallest sum of costs.
+//! Given the cost of each row (a file domain) in each column (a node) and how many rows each column may take
+//! (its aggregator slots), find the assignment of every row to a column with the smallest sum of costs.
 //!
 //! # Method
 //!
-//! Shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016 for rectangular input): rows enter one by one, and
-//! each entry moves rows along the cheapest chain of displacements that ends in a column with room. Prices on rows and
-//! columns, the dual solution, keep every reduced cost `cost - row price - column price` at zero or above, so that the
-//! chain is found by Dijkstra's method, and they prove the result: the prices' sum equals the assignment's. A column with
-//! room to spare always has the price 0, which is what makes rectangular input exact without padding.
+//! Shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016 for rectangular input): rows enter one
+//! by one, and each entry moves rows along the cheapest chain of displacements that ends in a column with
+//! room. Prices on rows and columns, the dual solution, keep every reduced cost `cost - row price - column
+//! price` at zero or above, so that the chain is found by Dijkstra's method, and they prove the result: the
+//! prices' sum equals the assignment's. A column with room to spare always has the price 0, which is what
+//! makes rectangular input exact without padding.
 //!
-//! A column of capacity k is one column that k rows share, not k copies: copies would multiply the work and fill the
-//! matrix with ties.
+//! A column of capacity k is one column that k rows share, not k copies: copies would multiply the work and
+//! fill the matrix with ties.
 //!
-//! [`minimise`] first drops what cannot matter: of r rows, the others take at most r - 1 places, so that no row needs
-//! more than its r cheapest columns. Time is O(rows x columns) for that, and O(rows^2 x columns kept) at worst, when all
-//! rows want the same columns; memory is O(rows x columns kept).
+//! [`minimise`] first drops what cannot matter: of r rows, the others take at most r - 1 places, so that no
+//! row needs more than its r cheapest columns. Time is O(rows x columns) for that, and O(rows^2 x columns
+//! kept) at worst, when all rows want the same columns; memory is O(rows x columns kept).
 //!
 //! # Ties
 //!
-//! The result is a function of costs and capacities alone, the same on every rank and platform: arithmetic is on
-//! integers. Rows enter in ascending order. The search for a chain goes on with the column that is cheapest to reach; of
-//! equally cheap ones it prefers one with room, then the lowest; and the row that reached a column first is the one that
-//! moves there. In particular a row that finds several of its cheapest columns free takes the lowest of them.
+//! The result is a function of costs and capacities alone, the same on every rank and platform: arithmetic is
+//! on integers. Rows enter in ascending order. The search for a chain goes on with the column that is
+//! cheapest to reach; of equally cheap ones it prefers one with room, then the lowest; and the row that
+//! reached a column first is the one that moves there. In particular a row that finds several of its cheapest
+//! columns free takes the lowest of them.
 //!
 //! # Why not the crate `lapjv`
 //!
-//! It takes square matrices of floats alone. Hop-bytes can exceed the 53 bits that a float holds exactly, and then ties
-//! would depend on rounding; and padding 64 x 4096 to a square makes it some hundred times slower than this solver (300
-//! against 0.4 ms). On square input it is the faster by half. It serves as a cross-check in the tests.
+//! It takes square matrices of floats alone. Hop-bytes can exceed the 53 bits that a float holds exactly, and
+//! then ties would depend on rounding; and padding 64 x 4096 to a square makes it a hundred times slower than
+//! [`minimise`] (290 against 3 ms of one core). On a square of 1024 it takes half the time of [`solve`] (23
+//! against 45 ms). It serves as a cross-check in the tests.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, BitOr, Sub, SubAssign};
@@ -71,7 +74,8 @@ impl Cost for i128 {
 pub struct Assignment<C> {
     /// The column of each row.
     pub column_of: Vec<usize>,
-    /// The price of each row; `row_price[r] + column_price[c] <= cost[r][c]`, with equality where r is assigned to c.
+    /// The price of each row; `row_price[r] + column_price[c] <= cost[r][c]`, with equality where r is
+    /// assigned to c.
     pub row_price: Vec<C>,
     /// The price of each column: at most zero, and zero where there is room to spare.
     pub column_price: Vec<C>,
@@ -79,12 +83,12 @@ pub struct Assignment<C> {
 
 /// The column of each of `rows` rows in an assignment of the smallest total cost.
 ///
-/// `capacity` has one entry a column, which may be 0. `fill` writes a row's costs, one a column; it is called once a row,
-/// in order, so that the whole matrix never needs to exist. Arithmetic is on 64 bits where the costs' spread allows it,
-/// else on 128.
+/// `capacity` has one entry a column, which may be 0. `fill` writes a row's costs, one a column; it is called
+/// once a row, in order, so that the whole matrix never needs to exist. Arithmetic is on 64 bits where the
+/// costs' spread allows it, else on 128.
 ///
-/// Panics unless the capacities' sum reaches the number of rows, and when costs of one row are so far apart (2^126
-/// divided by twice the rows) that sums could overflow.
+/// Panics unless the capacities' sum reaches the number of rows, and when costs of one row are so far apart
+/// (2^126 divided by twice the rows) that sums could overflow.
 pub fn minimise(rows: usize, capacity: &[u32], mut fill: impl FnMut(usize, &mut [u128])) -> Vec<usize> {
     let usable: Vec<usize> = (0..capacity.len()).filter(|&column| capacity[column] > 0).collect();
     let mut all = vec![0; capacity.len()];
@@ -99,7 +103,8 @@ pub fn minimise(rows: usize, capacity: &[u32], mut fill: impl FnMut(usize, &mut 
     kept.iter().flatten().for_each(|&(column, _)| new_number[column as usize] = Some(0));
     let columns: Vec<usize> = usable.into_iter().filter(|&column| new_number[column].is_some()).collect();
     columns.iter().enumerate().for_each(|(number, &column)| new_number[column] = Some(number));
-    let compact = Compact { kept, new_number, capacity: columns.iter().map(|&column| capacity[column]).collect() };
+    let compact =
+        Compact { kept, new_number, capacity: columns.iter().map(|&column| capacity[column]).collect() };
 
     let spread = compact.kept.iter().flatten().map(|&(_, cost)| cost).max().unwrap_or(0);
     let sums = spread.checked_add(1).and_then(|cost| cost.checked_mul(4 * rows as u128 + 8));
@@ -111,8 +116,9 @@ pub fn minimise(rows: usize, capacity: &[u32], mut fill: impl FnMut(usize, &mut 
     column_of.into_iter().map(|column| columns[column]).collect()
 }
 
-/// The costs of a row in the columns that it may need: its `count` cheapest usable ones, the lowest of equals, with
-/// column numbers ascending. The smallest cost is taken from all, which leaves the same assignments best.
+/// The costs of a row in the columns that it may need: its `count` cheapest usable ones, the lowest of
+/// equals, with column numbers ascending. The smallest cost is taken from all, which leaves the same
+/// assignments best.
 fn cheapest(all: &[u128], usable: &[usize], count: usize, scratch: &mut Vec<u128>) -> Vec<(u32, u128)> {
     scratch.clear();
     scratch.extend(usable.iter().map(|&column| all[column]));
@@ -128,7 +134,8 @@ fn cheapest(all: &[u128], usable: &[usize], count: usize, scratch: &mut Vec<u128
         equals -= usize::from(equal);
         all[column] < limit || equal
     };
-    let with_cost = |&column: &usize| (u32::try_from(column).expect("columns fit 32 bits"), all[column] - floor);
+    let with_cost =
+        |&column: &usize| (u32::try_from(column).expect("columns fit 32 bits"), all[column] - floor);
     usable.iter().filter(|&&column| needed(column)).map(with_cost).collect()
 }
 
@@ -142,8 +149,9 @@ struct Compact {
 
 impl Compact {
     fn solve<C: Cost>(&self, spread: u128) -> Vec<usize> {
-        // A column that a row dropped costs it more than any that it kept: some kept column has room left, hence the
-        // price 0, so that the row's price is below the dropped column's cost and their reduced cost above zero.
+        // A column that a row dropped costs it more than any that it kept: some kept column has room left,
+        // hence the price 0, so that the row's price is below the dropped column's cost and their reduced
+        // cost above zero.
         let dropped = C::try_from(spread + 1).expect("checked against the spread");
         let columns = self.capacity.len();
         let mut costs = vec![dropped; self.kept.len() * columns];
@@ -159,19 +167,26 @@ impl Compact {
 
 /// Solves the problem on a dense matrix, row by row with one entry a column; see [`minimise`].
 ///
-/// Costs are not negative, and the largest, times four times the number of rows plus eight, fits `C`: the caller sees to
-/// both. Panics unless `costs` is a whole number of rows and the capacities' sum reaches it.
+/// Costs are not negative, and the largest, times four times the number of rows plus eight, fits `C`: the
+/// caller sees to both. Panics unless `costs` is a whole number of rows, and for a capacity of 0 or
+/// capacities whose sum does not reach the number of rows.
 pub fn solve<C: Cost>(costs: &[C], capacity: &[u32]) -> Assignment<C> {
     debug_assert!(costs.iter().all(|&cost| cost >= C::ZERO), "a negative cost");
     let rows = costs.len().checked_div(capacity.len()).unwrap_or(0);
     assert_eq!(rows * capacity.len(), costs.len(), "costs are whole rows");
     let room: u64 = capacity.iter().map(|&capacity| u64::from(capacity)).sum();
     assert!(rows as u64 <= room, "{rows} rows for {room} places");
+    // No price keeps the reduced costs of such a column at zero or above, on which the search relies.
+    assert!(!capacity.contains(&0), "a column that takes no row");
     let mut solver = Solver::new(costs, rows, capacity);
     for row in 0..rows {
         solver.enter(row);
     }
-    Assignment { column_of: solver.column_of.into_iter().flatten().collect(), row_price: solver.row_price, column_price: solver.column_price }
+    Assignment {
+        column_of: solver.column_of.into_iter().flatten().collect(),
+        row_price: solver.row_price,
+        column_price: solver.column_price,
+    }
 }
 
 struct Solver<'a, C> {
@@ -182,20 +197,20 @@ struct Solver<'a, C> {
     column_price: Vec<C>,
     /// The rows of each column, in the order they came.
     rows_of: Vec<Vec<usize>>,
-    /// Of the search for one row: the cost of the cheapest chain known to each column, and the row that ends it.
+    /// Of the search for one row: the cost of the cheapest chain known to each column, and the row that ends
+    /// it.
     reach: Vec<C>,
     from: Vec<u32>,
     /// Columns whose reach is final, in the order they became so.
     settled: Vec<usize>,
-    /// What disqualifies a column from being the next: 0 for one with room, 1 for a full one, all bits for a settled one
-    /// or one that takes no row at all.
+    /// What puts a column last among equals: 0 for one with room, 1 for a full one, and all bits for a
+    /// settled one, which is not to be found again.
     handicap: Vec<C>,
 }
 
 impl<'a, C: Cost> Solver<'a, C> {
     fn new(costs: &'a [C], rows: usize, capacity: &'a [u32]) -> Self {
         let columns = capacity.len();
-        let handicap = |&capacity: &u32| if capacity > 0 { C::ZERO } else { C::MAX };
         Solver {
             costs,
             capacity,
@@ -206,7 +221,7 @@ impl<'a, C: Cost> Solver<'a, C> {
             reach: vec![C::MAX; columns],
             from: vec![0; columns],
             settled: Vec::new(),
-            handicap: capacity.iter().map(handicap).collect(),
+            handicap: vec![C::ZERO; columns],
         }
     }
 
@@ -237,8 +252,8 @@ impl<'a, C: Cost> Solver<'a, C> {
 
     /// The column that is cheapest to reach, one with room before a full one, the lowest of those.
     ///
-    /// One comparison decides, since this loop and the next take nearly all of the time: the handicap is the lowest bit
-    /// of a key, or makes it the largest of all.
+    /// One comparison decides, since this loop and the next take nearly all of the time: the handicap is the
+    /// lowest bit of a key, or makes it the largest of all.
     fn nearest(&self) -> usize {
         let (mut least, mut nearest) = (C::MAX, None);
         for (column, (&reach, &handicap)) in self.reach.iter().zip(&self.handicap).enumerate() {
@@ -250,8 +265,8 @@ impl<'a, C: Cost> Solver<'a, C> {
         nearest.expect("some column has room")
     }
 
-    /// Prolongs the chain that displaces `row`, whose cost so far is `so_far`, to every column. A settled column is
-    /// reached at `so_far` or less already, so that it stays as it is.
+    /// Prolongs the chain that displaces `row`, whose cost so far is `so_far`, to every column. A settled
+    /// column is reached at `so_far` or less already, so that it stays as it is.
     fn relax(&mut self, row: usize, so_far: C) {
         let base = so_far - self.row_price[row];
         let number = u32::try_from(row).expect("rows fit 32 bits");
@@ -296,5 +311,198 @@ impl<'a, C: Cost> Solver<'a, C> {
         if self.rows_of[last].len() == self.capacity[last] as usize {
             self.handicap[last] = C::ONE;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, every_assignment};
+    use super::*;
+
+    /// A problem drawn from a seed: sizes, capacities and a kind of costs that stresses something.
+    struct Problem {
+        rows: usize,
+        capacity: Vec<u32>,
+        costs: Vec<u128>,
+    }
+
+    fn problem(seed: u64, rows_max: usize, columns_max: usize) -> Problem {
+        let mut random = Random(seed);
+        let columns = 1 + random.below(columns_max);
+        let capacity_max = [1, 1, 3][random.below(3)];
+        let mut capacity: Vec<u32> = (0..columns).map(|_| 1 + random.below(capacity_max) as u32).collect();
+        for capacity in &mut capacity {
+            if random.below(8) == 0 {
+                *capacity = 0;
+            }
+        }
+        let places: usize = capacity.iter().map(|&capacity| capacity as usize).sum();
+        let rows = random.below(places.min(rows_max) + 1);
+        let kind = random.below(6);
+        let costs = (0..rows * columns)
+            .map(|index| {
+                let (row, column) = ((index / columns) as u128, (index % columns) as u128);
+                match kind {
+                    0 => 0,
+                    1 => u128::from(random.next() % 3),
+                    2 => u128::from(random.next()),
+                    // All rows want the same columns.
+                    3 => column * 10 + u128::from(random.next() % 10),
+                    4 => (row + 1) * (column + 1),
+                    // Past 64 bits, apart by little.
+                    _ => (1 << 100) + u128::from(random.next() % 5),
+                }
+            })
+            .collect();
+        Problem { rows, capacity, costs }
+    }
+
+    impl Problem {
+        fn row(&self, row: usize) -> &[u128] {
+            &self.costs[row * self.capacity.len()..][..self.capacity.len()]
+        }
+
+        fn minimise(&self) -> Vec<usize> {
+            minimise(self.rows, &self.capacity, |row, costs| costs.copy_from_slice(self.row(row)))
+        }
+
+        /// The total, when every column keeps its capacity.
+        fn total(&self, column_of: &[usize]) -> u128 {
+            assert_eq!(column_of.len(), self.rows);
+            let mut free = self.capacity.clone();
+            column_of.iter().for_each(|&column| free[column] = free[column].checked_sub(1).expect("room"));
+            column_of.iter().enumerate().map(|(row, &column)| self.row(row)[column]).sum()
+        }
+
+        /// The same problem without the columns that take no row.
+        fn usable(&self) -> Problem {
+            let used = |index: &usize| self.capacity[index % self.capacity.len()] > 0;
+            let kept = (0..self.costs.len()).filter(used).map(|index| self.costs[index]);
+            let capacity = self.capacity.iter().copied().filter(|&capacity| capacity > 0).collect();
+            Problem { rows: self.rows, capacity, costs: kept.collect() }
+        }
+
+        fn solve(&self) -> Assignment<i128> {
+            let costs: Vec<i128> = self.costs.iter().map(|&cost| cost as i128).collect();
+            solve(&costs, &self.capacity)
+        }
+
+        /// The prices prove that no assignment costs less than their sum.
+        fn certify(&self, found: &Assignment<i128>, seed: u64) {
+            let mut load = vec![0; self.capacity.len()];
+            found.column_of.iter().for_each(|&column| load[column] += 1);
+            for (column, &price) in found.column_price.iter().enumerate() {
+                assert!(price <= 0, "seed {seed} column {column}");
+                assert!(price == 0 || load[column] == self.capacity[column], "seed {seed} column {column}");
+            }
+            for (row, &row_price) in found.row_price.iter().enumerate() {
+                for (column, &cost) in self.row(row).iter().enumerate() {
+                    let reduced = cost as i128 - row_price - found.column_price[column];
+                    assert!(reduced >= 0, "seed {seed} row {row} column {column}");
+                    assert!(reduced == 0 || found.column_of[row] != column, "seed {seed} row {row}");
+                }
+            }
+            let rents =
+                found.column_price.iter().zip(&self.capacity).map(|(&price, &k)| price * i128::from(k));
+            let bound: i128 = found.row_price.iter().sum::<i128>() + rents.sum::<i128>();
+            assert_eq!(self.total(&found.column_of) as i128, bound, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn small_problems_equal_the_best_of_all_assignments() {
+        for seed in 0..6000 {
+            let problem = problem(seed, 4, 6);
+            let all = every_assignment(problem.rows, &problem.capacity);
+            let least = all.iter().map(|column_of| problem.total(column_of)).min().unwrap();
+            assert_eq!(problem.total(&problem.minimise()), least, "seed {seed}");
+            let usable = problem.usable();
+            let found = usable.solve();
+            usable.certify(&found, seed);
+            assert_eq!(usable.total(&found.column_of), least, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn larger_problems_are_proved_by_their_prices() {
+        for seed in 0..300 {
+            let problem = problem(seed, 40, 120);
+            let usable = problem.usable();
+            let found = usable.solve();
+            usable.certify(&found, seed);
+            let total = usable.total(&found.column_of);
+            assert_eq!(problem.total(&problem.minimise()), total, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_large_problem_is_proved_by_its_prices() {
+        let mut random = Random(1);
+        let (rows, columns) = (200, 2000);
+        let costs = (0..rows * columns).map(|_| u128::from(random.next() >> 20)).collect();
+        let problem = Problem { rows, capacity: vec![1; columns], costs };
+        let found = problem.solve();
+        problem.certify(&found, 1);
+        assert_eq!(problem.total(&problem.minimise()), problem.total(&found.column_of));
+    }
+
+    #[test]
+    fn square_problems_cost_what_another_solver_finds() {
+        for seed in 0..300 {
+            let mut random = Random(seed);
+            let size = 1 + random.below(30);
+            let bound = [2, 50, 1 << 40][random.below(3)];
+            let costs: Vec<u128> = (0..size * size).map(|_| u128::from(random.next() % bound)).collect();
+            // Integers below 2^53 are exact in a float, and so are sums of thirty of them.
+            let floats = costs.iter().map(|&cost| cost as f64).collect();
+            let matrix = ndarray::Array2::from_shape_vec((size, size), floats).unwrap();
+            let (column_of, _) = lapjv::lapjv(&matrix).unwrap();
+            let problem = Problem { rows: size, capacity: vec![1; size], costs };
+            assert_eq!(problem.total(&problem.minimise()), problem.total(&column_of), "seed {seed}");
+        }
+    }
+
+    /// Rows as digits, capacities as digits, the expected column of each row.
+    #[test]
+    fn ties_go_to_the_lowest() {
+        for (rows, capacity, expected) in [
+            ("", "111", ""),
+            ("777", "111", "0"),
+            ("777 777 777", "111", "012"),
+            ("7 7 7", "3", "000"),
+            ("00 00 00", "22", "001"),
+            ("777 777", "011", "12"),
+            // The second row wants what the first took; the first has an equal choice.
+            ("113 155", "111", "10"),
+            // Both ways around cost the same: the row that came first stays.
+            ("12 12", "11", "01"),
+            ("31 31", "11", "10"),
+        ] {
+            let digits = |text: &str| text.bytes().map(|digit| u128::from(digit - b'0')).collect::<Vec<_>>();
+            let capacity: Vec<u32> = digits(capacity).into_iter().map(|digit| digit as u32).collect();
+            let costs: Vec<u128> = rows.split_whitespace().flat_map(digits).collect();
+            let problem = Problem { rows: costs.len() / capacity.len(), capacity, costs };
+            let found: String = problem.minimise().iter().map(usize::to_string).collect();
+            assert_eq!(found, expected, "{rows}");
+        }
+    }
+
+    #[test]
+    fn equal_rows_are_spread_over_their_cheapest_columns() {
+        // More columns than rows, all equal: dropping columns keeps the lowest.
+        let problem = Problem { rows: 3, capacity: vec![1; 50], costs: vec![9; 150] };
+        assert_eq!(problem.minimise(), [0, 1, 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "2 rows for 1 places")]
+    fn too_little_room_is_a_callers_error() {
+        minimise(2, &[1, 0], |_, costs| costs.fill(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "costs leave room for their sums")]
+    fn costs_too_far_apart_are_refused() {
+        minimise(2, &[1, 1], |_, costs| costs.copy_from_slice(&[0, u128::MAX]));
     }
 }

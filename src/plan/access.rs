@@ -83,7 +83,11 @@ impl Access {
         if placed.low() < 0 {
             return Err(invalid("the file view reaches below offset 0"));
         }
-        Ok(if placed.node.sorted { Access::nested(placed, skip, bytes) } else { Access::sorted_list(&placed, skip, bytes) })
+        Ok(if placed.node.sorted {
+            Access::nested(placed, skip, bytes)
+        } else {
+            Access::sorted_list(&placed, skip, bytes)
+        })
     }
 
     fn nested(placed: Placed, skip: u64, bytes: Bytes) -> Access {
@@ -146,7 +150,9 @@ impl Access {
         match &self.form {
             Form::Nested { at, node, skip } => {
                 let (from, to) = self.stream_range(window);
-                node.visit(*at, 0, from, to, &mut |at, stream, bytes| piece(offset(at), stream - skip, bytes));
+                node.visit(*at, 0, from, to, &mut |at, stream, bytes| {
+                    piece(offset(at), stream - skip, bytes)
+                });
             }
             Form::List { pieces, .. } => {
                 for candidate in &pieces[self.touching(window)] {
@@ -246,7 +252,9 @@ impl Access {
 
     /// The stream bytes of the nested form that lie inside `window`.
     fn stream_range(&self, window: ByteRange) -> (u64, u64) {
-        let Form::Nested { at, node, skip } = &self.form else { unreachable!("asked of the nested form only") };
+        let Form::Nested { at, node, skip } = &self.form else {
+            unreachable!("asked of the nested form only")
+        };
         let below = |end: Offset| {
             let position = i64::try_from(end).unwrap_or(i64::MAX).saturating_sub(*at);
             node.below(position).clamp(*skip, skip + self.bytes)
@@ -288,10 +296,14 @@ mod tests {
     }
 
     /// The same straight from the definition of a view.
-    fn naive(blocks: &[(i64, u64)], extent: i64, displacement: u64, from: u64, bytes: u64) -> Vec<(Offset, u64)> {
-        let tile: Vec<i64> = (blocks.iter())
-            .flat_map(|&(at, len)| at..at + len.cast_signed())
-            .collect();
+    fn naive(
+        blocks: &[(i64, u64)],
+        extent: i64,
+        displacement: u64,
+        from: u64,
+        bytes: u64,
+    ) -> Vec<(Offset, u64)> {
+        let tile: Vec<i64> = (blocks.iter()).flat_map(|&(at, len)| at..at + len.cast_signed()).collect();
         let mut all: Vec<(Offset, u64)> = (0..bytes)
             .map(|i| {
                 let (tiles, inside) = ((from + i) / tile.len() as u64, (from + i) % tile.len() as u64);

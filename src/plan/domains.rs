@@ -98,7 +98,8 @@ impl Domains {
             ByteRange::new(range.start.max(from), range.end)
         });
         let first_stripe = from.max(hull.start) / unit;
-        let ahead = (u64::from(domain.0) + u64::from(count) - first_stripe % u64::from(count)) % u64::from(count);
+        let ahead =
+            (u64::from(domain.0) + u64::from(count) - first_stripe % u64::from(count)) % u64::from(count);
         let mut stripe = first_stripe + ahead;
         let stripes = std::iter::from_fn(move || {
             let start = stripe.checked_mul(unit).filter(|&start| start < hull.end)?;
@@ -106,13 +107,19 @@ impl Domains {
             let range = ByteRange::new(start.max(from), start.saturating_add(unit));
             Some(range.intersect(hull))
         });
-        even.into_iter().chain(stripes.take(if partition == Partition::Even { 0 } else { usize::MAX }))
+        even.into_iter()
+            .chain(stripes.take(if partition == Partition::Even { 0 } else { usize::MAX }))
             .filter(|range| !range.is_empty())
     }
 
     /// Cuts a domain's bytes from `from` on into windows of at most `buffer` bytes. The cuts lie at the same places
     /// wherever `from` is, at multiples of the unit when the buffer holds one.
-    pub fn windows(&self, domain: DomainId, from: Offset, buffer: Bytes) -> impl Iterator<Item = ByteRange> + use<> {
+    pub fn windows(
+        &self,
+        domain: DomainId,
+        from: Offset,
+        buffer: Bytes,
+    ) -> impl Iterator<Item = ByteRange> + use<> {
         let unit = self.unit;
         let step = if buffer > unit { buffer - buffer % unit } else { buffer };
         let origin = match self.partition {
@@ -197,7 +204,8 @@ mod tests {
         let end = i64::MAX as u64;
         for partition in [Partition::Even, Partition::Cyclic] {
             let domains = Domains::new(ByteRange::new(end - 10_000, end), 3, 4096, 0, partition);
-            let bytes: u64 = domains.ids().flat_map(|d| domains.windows(d, 0, 1000)).map(ByteRange::len).sum();
+            let bytes: u64 =
+                domains.ids().flat_map(|d| domains.windows(d, 0, 1000)).map(ByteRange::len).sum();
             assert_eq!(bytes, 10_000);
         }
     }

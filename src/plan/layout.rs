@@ -210,11 +210,7 @@ mod tests {
         };
         check(Layout::contiguous(3, &padded).unwrap(), &[(0, 4), (12, 4), (24, 4)], (-4, 36));
         check(Layout::hvector(2, 2, -16, &int).unwrap(), &[(0, 8), (-16, 8)], (-16, 24));
-        check(
-            Layout::hindexed(&[(1, 40), (0, 900), (2, 0)], &int).unwrap(),
-            &[(40, 4), (0, 8)],
-            (0, 44),
-        );
+        check(Layout::hindexed(&[(1, 40), (0, 900), (2, 0)], &int).unwrap(), &[(40, 4), (0, 8)], (0, 44));
         let mixed = Layout::structure(&[(1, 0, int.clone()), (2, 8, padded), (0, 99, int)]).unwrap();
         check(mixed, &[(0, 4), (8, 4), (20, 4)], (0, 28));
         check(Layout::EMPTY, &[], (0, 0));

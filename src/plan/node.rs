@@ -358,7 +358,9 @@ impl Node {
             }
             _ => {
                 let mut sum = Coverage::default();
-                self.visit(at, 0, from, to, &mut |start, _, bytes| sum += Coverage::run(position(start), bytes));
+                self.visit(at, 0, from, to, &mut |start, _, bytes| {
+                    sum += Coverage::run(position(start), bytes)
+                });
                 sum
             }
         }

@@ -31,7 +31,12 @@ pub struct WindowPlan {
 impl WindowPlan {
     /// The next windows of every domain from its cursor on, at most `windows_max` (at least 1) a domain. The limit
     /// bounds what an exchange about them costs, however large the accessed range is.
-    pub fn new(domains: &Domains, cursors: &[Option<Offset>], buffer: Bytes, windows_max: usize) -> WindowPlan {
+    pub fn new(
+        domains: &Domains,
+        cursors: &[Option<Offset>],
+        buffer: Bytes,
+        windows_max: usize,
+    ) -> WindowPlan {
         let mut plan = WindowPlan { windows: Vec::new(), next: Vec::new() };
         for (domain, &cursor) in domains.ids().zip(cursors) {
             let mut following = cursor.map(|from| domains.windows(domain, from, buffer));

@@ -10,21 +10,21 @@
 //! distance  node1  node3  9
 //! ```
 //!
-//! - One statement a line, words separated by blanks; `#` starts a comment. Names are those that the job's hosts bear
-//!   (what `MPI_Get_processor_name` or `hostname` prints); any other name is a switch, or a host that this job does not
-//!   use.
-//! - `link A B [HOPS]`: a cable that both directions share; HOPS is 1 when left out. The distance between two hosts is
-//!   that of the shortest path. Above, node1 and node2 are 2 hops apart.
+//! - One statement a line, words separated by blanks; `#` starts a comment. Names are those that the job's
+//!   hosts bear (what `MPI_Get_processor_name` or `hostname` prints); any other name is a switch, or a host
+//!   that this job does not use.
+//! - `link A B [HOPS]`: a cable that both directions share; HOPS is 1 when left out. The distance between two
+//!   hosts is that of the shortest path. Above, node1 and node2 are 2 hops apart.
 //! - `distance A B HOPS`: the distance of two hosts, whatever the links say. At most one line a pair.
 //! - HOPS is a whole number from 1 to 1000.
-//! - A host of the job matches a name that is equal, or else the only name that is equal up to its first dot: `node1`
-//!   and `node1.cluster` are one host. Numeric addresses match only as a whole.
+//! - A host of the job matches a name that is equal, or else the only name that is equal up to its first dot:
+//!   `node1` and `node1.cluster` are one host. Numeric addresses match only as a whole.
 //!
-//! What the file leaves open is never a reason for an error. **Two hosts that the file joins by no path and no distance
-//! line** are one hop farther apart than the farthest pair of the job that it does join: a cable that was forgotten must
-//! not make a node look near. **Hosts that the file does not name** are one hop from each other, since nothing tells them
-//! apart, and so are all hosts when it names none; from those that it names they are as far as unjoined hosts are. Both
-//! cases come with a warning that names hosts.
+//! What the file leaves open is never a reason for an error. **Two hosts that the file joins by no path and
+//! no distance line** are one hop farther apart than the farthest pair of the job that it does join: a cable
+//! that was forgotten must not make a node look near. **Hosts that the file does not name** are one hop from
+//! each other, since nothing tells them apart, and so are all hosts when it names none; from those that it
+//! names they are as far as unjoined hosts are. Both cases come with a warning that names hosts.
 
 use super::{NodeMap, Topology, TopologyError};
 use std::cmp::Reverse;
@@ -54,12 +54,15 @@ enum Seat {
     /// The name itself.
     At(usize),
     /// A host whose only cable leads to `switch`.
-    Below { switch: usize, hops: u32 },
+    Below {
+        switch: usize,
+        hops: u32,
+    },
 }
 
 impl TopologyFile {
-    /// Parses the text of the file at `path` (for messages). Errors name the file, the line, what was expected, and the
-    /// line's text.
+    /// Parses the text of the file at `path` (for messages). Errors name the file, the line, what was
+    /// expected, and the line's text.
     pub fn parse(path: &str, text: &str) -> Result<TopologyFile, TopologyError> {
         let mut file = TopologyFile {
             path: path.to_string(),
@@ -122,7 +125,8 @@ impl TopologyFile {
         self.links.len() - 1
     }
 
-    /// The distances between the job's nodes, and warnings for people. Two nodes of one host are one hop apart.
+    /// The distances between the job's nodes, and warnings for people. Two nodes of one host are one hop
+    /// apart.
     pub fn distances(&self, nodes: &NodeMap) -> (Topology, Vec<String>) {
         let seats = self.seats(nodes);
         let mut members: BTreeMap<Seat, Vec<&str>> = BTreeMap::new();
@@ -166,8 +170,9 @@ impl TopologyFile {
             with_distance
         };
         let seat = |number: usize| match self.links[number].first_key_value() {
-            // A cable between two hosts that have no other is no switch's: each then stays where it is. So does a host
-            // that several nodes share, and one that a distance line sets apart from its neighbours.
+            // A cable between two hosts that have no other is no switch's: each then stays where it is. So
+            // does a host that several nodes share, and one that a distance line sets apart from its
+            // neighbours.
             Some((&switch, &hops))
                 if self.links[number].len() == 1
                     && self.links[switch].len() > 1
@@ -181,8 +186,8 @@ impl TopologyFile {
         numbers.into_iter().map(|number| number.map_or(Seat::Unnamed, seat)).collect()
     }
 
-    /// The hops between the seats that a path or a distance line joins, the smaller seat first; a seat paired with
-    /// itself stands for different nodes on it.
+    /// The hops between the seats that a path or a distance line joins, the smaller seat first; a seat paired
+    /// with itself stands for different nodes on it.
     fn joined(&self, members: &BTreeMap<Seat, Vec<&str>>) -> BTreeMap<(Seat, Seat), u16> {
         let mut joined = BTreeMap::new();
         let mut paths: BTreeMap<usize, Vec<Option<u32>>> = BTreeMap::new();
@@ -417,7 +422,10 @@ mod tests {
         ] {
             let text = format!("link x y # fine\ndistance p q 4\n\n  {line}  \nlink bad");
             let error = TopologyFile::parse("a/racks", &text).unwrap_err().to_string();
-            assert_eq!(error, format!("topology file a/racks, line 4: expected {expected}, found \"{line}\""));
+            assert_eq!(
+                error,
+                format!("topology file a/racks, line 4: expected {expected}, found \"{line}\"")
+            );
         }
     }
 
@@ -466,19 +474,27 @@ mod tests {
             let nodes = NodeMap::new((0..hosts).map(|host| (format!("n{host}"), 0)).collect());
             let (topology, warnings) = TopologyFile::parse("racks", &text).unwrap().distances(&nodes);
             let mut open = false;
-            for a in 0..hosts {
+            for (a, row) in table.iter().enumerate().take(hosts) {
                 for b in (0..hosts).filter(|&b| b != a) {
-                    let expected = match table[a][b] {
+                    let expected = match row[b] {
                         Some(hops) => hops,
                         None if !named(a) && !named(b) => 1,
                         None => unjoined,
                     };
-                    open |= table[a][b].is_none();
+                    open |= row[b].is_none();
                     let found = topology.distance(NodeId::from_index(a), NodeId::from_index(b));
-                    assert_eq!(found, Hops::whole(expected), "case {case}: n{a} n{b} of {hosts} hosts\n{text}");
+                    assert_eq!(
+                        found,
+                        Hops::whole(expected),
+                        "case {case}: n{a} n{b} of {hosts} hosts\n{text}"
+                    );
                 }
             }
-            assert_eq!(open || (0..hosts).any(|host| !named(host)), !warnings.is_empty(), "case {case}\n{text}");
+            assert_eq!(
+                open || (0..hosts).any(|host| !named(host)),
+                !warnings.is_empty(),
+                "case {case}\n{text}"
+            );
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Where this process sits in its node, asked of hwloc (feature `hwloc`).
 //!
-//! Of the two bindings, crate `hwloc2` 2.2.0 builds and runs here, but its last release is of 2020 and it offers no
-//! search for the object that covers a CPU set, no common ancestors and no distances. `hwlocality` 1.0.0-alpha.13
-//! builds on Debian 12, is maintained and has all of them behind safe calls; being an alpha, its version is pinned.
+//! Of the two bindings, crate `hwloc2` 2.2.0 builds and runs here, but its last release is of 2020 and it
+//! offers no search for the object that covers a CPU set, no common ancestors and no distances. `hwlocality`
+//! 1.0.0-alpha.13 builds on Debian 12, is maintained and has all of them behind safe calls; being an alpha,
+//! its version is pinned.
 //!
-//! Loading the topology takes 5 to 10 ms on an idle machine of 2 processors, so it is done once a process, when first
-//! asked for. hwloc's `x86` component is left out: it binds the calling thread to every processor in turn, which on a
-//! machine full of ranks that poll waited 320 ms for its turns, and the kernel's files tell the same without it.
+//! Loading the topology takes 5 to 10 ms on an idle machine of 2 processors, so it is done once a process,
+//! when first asked for. hwloc's `x86` component is left out: it binds the calling thread to every processor
+//! in turn, which on a machine full of ranks that poll waited 320 ms for its turns, and the kernel's files
+//! tell the same without it.
 
 use super::inside::{Level, Place};
 use hwlocality::Topology;
@@ -14,7 +16,7 @@ use hwlocality::cpu::binding::CpuBindingFlags;
 use hwlocality::cpu::cpuset::CpuSet;
 use hwlocality::object::TopologyObject;
 use hwlocality::object::types::ObjectType;
-use hwlocality::topology::builder::TopologyBuilder;
+use hwlocality::topology::builder::{BuildFlags, TopologyBuilder};
 use std::iter::successors;
 use std::sync::OnceLock;
 
@@ -24,8 +26,9 @@ pub struct Machine {
     topology: Topology,
 }
 
-/// The place of this process on this machine, by the processors it may run on now. Local. Loads the machine's topology
-/// at the first call; [`Place::UNKNOWN`] when hwloc fails, because a place is only ever an improvement.
+/// The place of this process on this machine, by the processors it may run on now. Local. Loads the machine's
+/// topology at the first call; [`Place::UNKNOWN`] when hwloc fails, because a place is only ever an
+/// improvement.
 pub fn place_of_this_process() -> Place {
     let Some(machine) = Machine::this() else { return Place::UNKNOWN };
     let bound = machine.topology.cpu_binding(CpuBindingFlags::PROCESS);
@@ -37,7 +40,10 @@ impl Machine {
     pub fn this() -> Option<&'static Machine> {
         static MACHINE: OnceLock<Option<Machine>> = OnceLock::new();
         let load = || {
-            let builder = TopologyBuilder::new().without_component("x86").ok()?;
+            // A batch system may keep this process off the processors of its neighbours, whose places are
+            // asked for too.
+            let builder = TopologyBuilder::new().with_flags(BuildFlags::INCLUDE_DISALLOWED).ok()?;
+            let builder = builder.without_component("x86").ok()?;
             Some(Machine { topology: builder.build().ok()? })
         };
         MACHINE.get_or_init(load).as_ref()
@@ -45,7 +51,8 @@ impl Machine {
 
     /// A machine described in hwloc's synthetic form, such as `pack:2 core:5 pu:6`.
     pub fn from_synthetic(description: &str) -> Result<Machine, String> {
-        let builder = TopologyBuilder::new().from_synthetic(description).map_err(|error| error.to_string())?;
+        let builder =
+            TopologyBuilder::new().from_synthetic(description).map_err(|error| error.to_string())?;
         Ok(Machine { topology: builder.build().map_err(|error| error.to_string())? })
     }
 
@@ -55,8 +62,8 @@ impl Machine {
         Ok(Machine { topology: builder.build().map_err(|error| error.to_string())? })
     }
 
-    /// The place of a process that may run on these processors, by their numbers in the operating system;
-    /// [`Place::UNKNOWN`] for none of them, or for one that the machine does not have.
+    /// The place of a process of this machine that may run on these processors, by their numbers in the
+    /// operating system; [`Place::UNKNOWN`] for none of them, or for one that the machine does not have.
     pub fn place_of(&self, cpus: &[usize]) -> Place {
         let mut set = CpuSet::new();
         for &cpu in cpus {
@@ -82,7 +89,8 @@ impl Machine {
             };
             place = number(object).map_or(place, |number| place.with(level, number));
         }
-        // Memory hangs beside the tree of processors. A set of processors next to several memories has no NUMA node.
+        // Memory hangs beside the tree of processors. A set of processors next to several memories has no
+        // NUMA node.
         let memories = around.first().and_then(|object| object.nodeset());
         if let Some(memories) = memories.filter(|memories| memories.weight() == Some(1)) {
             let numa = memories.first_set().and_then(|index| u16::try_from(usize::from(index)).ok());
@@ -92,8 +100,8 @@ impl Machine {
     }
 }
 
-/// A number that tells this part of the machine from every other of its level: its lowest processor. hwloc's own numbers
-/// differ between processes that a container or a batch system confined to different processors.
+/// A number that tells this part of the machine from every other of its level: its lowest processor. hwloc's
+/// own numbers differ between processes that a container or a batch system confined to different processors.
 fn number(object: &TopologyObject) -> Option<u16> {
     let first = object.complete_cpuset()?.first_set()?;
     u16::try_from(usize::from(first)).ok()
@@ -114,7 +122,8 @@ mod tests {
 
     #[test]
     fn synthetic_machines() {
-        // 32 processors: 2 packages of 2 NUMA nodes, one L3 with 2 L2 of one core of 2 hardware threads in each.
+        // 32 processors: 2 packages of 2 NUMA nodes, one L3 with 2 L2 of one core of 2 hardware threads in
+        // each.
         let big = "pack:2 numa:2 l3:2 l2:2 core:1 pu:2";
         for (a, b, sixteenths) in [
             (vec![0], vec![0], 1),

@@ -1,4 +1,5 @@
-//! How close two ranks of one node are: a fraction of a hop, from the part of the machine that both are bound to.
+//! How close two ranks of one node are: a fraction of a hop, from the part of the machine that both are bound
+//! to.
 //!
 //! | The finest part that both share | Sixteenths of a hop |
 //! |---|---|
@@ -9,8 +10,9 @@
 //! | package | 10 |
 //! | the machine, or nothing is known | 16 |
 //!
-//! TATP (section 4.2) asks only that this be at most one hop. The order is that of what two processes share when one
-//! reads what the other wrote; the steps leave room and are no measurement. A rank to itself is [`Hops::ZERO`].
+//! TATP (section 4.2) asks only that this be at most one hop. The order is that of what two processes share
+//! when one reads what the other wrote; the steps leave room and are no measurement. A rank to itself is
+//! [`Hops::ZERO`].
 
 use crate::units::Hops;
 
@@ -33,8 +35,7 @@ pub enum Level {
 
 impl Level {
     /// Every level, the coarsest first.
-    pub const ALL: [Level; 6] =
-        [Level::Package, Level::Numa, Level::L3, Level::L2, Level::Core, Level::Pu];
+    pub const ALL: [Level; 6] = [Level::Package, Level::Numa, Level::L3, Level::L2, Level::Core, Level::Pu];
 
     /// The distance of two ranks that share a part of this level and none finer.
     pub const fn distance(self) -> Hops {
@@ -48,11 +49,12 @@ impl Level {
     }
 }
 
-/// Where a rank sits inside its node: the number of the part it is bound to, at each level that its binding decides. A
-/// rank bound to a package has no core; a rank bound to nothing has, on a machine of two packages, nothing at all.
+/// Where a rank sits inside its node: the number of the part it is bound to, at each level that its binding
+/// decides. A rank bound to a package has no core; a rank bound to nothing has, on a machine of two packages,
+/// nothing at all.
 ///
-/// A number belongs to the whole node, not to the part around it: two ranks share a part if and only if their numbers at
-/// that level are equal.
+/// A number belongs to the whole node, not to the part around it: two ranks share a part if and only if their
+/// numbers at that level are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     parts: [Option<u16>; Level::ALL.len()],
@@ -99,14 +101,15 @@ impl Place {
     }
 }
 
-/// The distance of two different ranks of one node: that of the finest level at which both are known and equal, at most
-/// one hop.
+/// The distance of two different ranks of one node: that of the finest level at which both are known and
+/// equal, at most one hop.
 pub fn distance(a: &Place, b: &Place) -> Hops {
     let shared = |&level: &Level| a.part(level).is_some() && a.part(level) == b.part(level);
     Level::ALL.into_iter().rev().find(shared).map_or(Hops::ONE, Level::distance)
 }
 
-/// The distance of the ranks at two positions of a node's list of places; [`Hops::ZERO`] for a rank to itself.
+/// The distance of the ranks at two positions of a node's list of places; [`Hops::ZERO`] for a rank to
+/// itself.
 pub fn between(places: &[Place], a: usize, b: usize) -> Hops {
     if a == b { Hops::ZERO } else { distance(&places[a], &places[b]) }
 }

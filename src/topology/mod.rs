@@ -1,11 +1,12 @@
-//! Where things are: which ranks share a node, how far nodes are from each other, and where a rank sits in its node.
+//! Where things are: which ranks share a node, how far nodes are from each other, and where a rank sits in
+//! its node.
 //!
 //! A rank asks three questions, and each has one answer on every rank:
 //!
 //! - [`NodeMap`]: which node is a rank on? Built from host names and shared-memory groups.
-//! - [`Topology`]: how many hops separate two nodes? Resolved from the hint `tatpio_topology` ([`TopologySpec`]), from a
-//!   [topology file](file) or from what is known without one.
-//! - [`Place`](inside::Place): how close are two ranks of one node? At most one hop, from what hwloc knows.
+//! - [`Topology`]: how many hops separate two nodes? Resolved from the hint `tatpio_topology`
+//!   ([`TopologySpec`]), from a [topology file](mod@file) or from what is known without one.
+//! - [`Place`]: how close are two ranks of one node? At most one hop, from what hwloc knows.
 
 pub mod file;
 #[cfg(feature = "hwloc")]
@@ -25,8 +26,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-/// The distances between the nodes of one [`NodeMap`] (TATP, section 4.2): symmetric, whole hops, at least one hop
-/// between different nodes, and nothing from a node to itself.
+/// The distances between the nodes of one [`NodeMap`] (TATP, section 4.2): symmetric, whole hops, at least
+/// one hop between different nodes, and nothing from a node to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     model: Model,
@@ -34,8 +35,8 @@ pub struct Topology {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Model {
-    /// Nodes of one class are equally far from every node, as nodes on one switch are. This keeps thousands of nodes
-    /// in a table of their switches.
+    /// Nodes of one class are equally far from every node, as nodes on one switch are. This keeps thousands
+    /// of nodes in a table of their switches.
     Classes {
         /// The class of each node.
         class_of: Vec<u32>,
@@ -51,7 +52,8 @@ enum Model {
     },
 }
 
-/// Why distances between nodes could not be had. The caller warns, and goes on with [`TopologySpec::Automatic`].
+/// Why distances between nodes could not be had. The caller warns, and goes on with
+/// [`TopologySpec::Automatic`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TopologyError {
@@ -124,8 +126,8 @@ impl std::error::Error for TopologyError {
 impl Topology {
     /// The distances that `spec` gives the job's nodes, and warnings for people (one line each).
     ///
-    /// `read_file` reads the topology file. Ranks must agree: let one rank resolve and share the specification and the
-    /// file's text, or see to it that all read the same.
+    /// `read_file` reads the topology file. Ranks must agree: let one rank resolve and share the
+    /// specification and the file's text, or see to it that all read the same.
     ///
     /// Errors: a file that cannot be read, a bad line in it, a synthetic network too small for the job.
     pub fn resolve(
@@ -155,15 +157,17 @@ impl Topology {
         Topology { model: Model::Classes { class_of: vec![0; nodes], hops: vec![1], classes: 1 } }
     }
 
-    /// Whole hops between any two of `nodes` nodes, from a function that is asked for each pair `a < b` once; a zero
-    /// counts as one hop.
+    /// Whole hops between any two of `nodes` nodes, from a function that is asked for each pair `a < b` once;
+    /// a zero counts as one hop.
     pub fn from_hops(nodes: usize, hops: impl Fn(NodeId, NodeId) -> u16) -> Topology {
         let keys = (0..nodes).collect::<Vec<_>>();
-        Topology::from_classes(&keys, |&a, &b| hops(NodeId::from_index(a.min(b)), NodeId::from_index(a.max(b))))
+        Topology::from_classes(&keys, |&a, &b| {
+            hops(NodeId::from_index(a.min(b)), NodeId::from_index(a.max(b)))
+        })
     }
 
-    /// Nodes of one key are in one class; `hops` is symmetric and gives the whole hops between different nodes of two
-    /// keys, the same or not.
+    /// Nodes of one key are in one class; `hops` is symmetric and gives the whole hops between different
+    /// nodes of two keys, the same or not.
     fn from_classes<K: Ord>(keys: &[K], hops: impl Fn(&K, &K) -> u16) -> Topology {
         let mut numbers: BTreeMap<&K, u32> = BTreeMap::new();
         let mut firsts = Vec::new();
@@ -228,8 +232,8 @@ impl Topology {
         self.len() == 0
     }
 
-    /// The distance between two nodes; [`Hops::ZERO`] from a node to itself, else whole hops, at least one. Panics for
-    /// a node out of range.
+    /// The distance between two nodes; [`Hops::ZERO`] from a node to itself, else whole hops, at least one.
+    /// Panics for a node out of range.
     pub fn distance(&self, a: NodeId, b: NodeId) -> Hops {
         let (a, b) = (a.index(), b.index());
         assert!(a < self.len() && b < self.len(), "nodes {a} and {b} of {}", self.len());
@@ -248,11 +252,12 @@ impl Topology {
         }
     }
 
-    /// For each node n, what it costs to bring `volume[m]` bytes from every node m to n: the product of the distance
-    /// matrix and one column of the communication matrix (TATP, section 4.3), without forming the distance matrix.
+    /// For each node n, what it costs to bring `volume[m]` bytes from every node m to n: the product of the
+    /// distance matrix and one column of the communication matrix (TATP, section 4.3), without forming the
+    /// distance matrix.
     ///
-    /// Takes time in the square of the number of switches (for a torus, of its dimensions' sizes), not of nodes.
-    /// Panics unless there is one volume a node.
+    /// Takes time in the square of the number of switches (for a torus, of its dimensions' sizes), not of
+    /// nodes. Panics unless there is one volume a node.
     pub fn gather_costs(&self, volume: &[Bytes]) -> Vec<HopBytes> {
         assert_eq!(volume.len(), self.len(), "one volume a node");
         let hop_bytes = |sum: u128| HopBytes(sum * u128::from(Hops::PER_HOP));
@@ -266,7 +271,8 @@ impl Topology {
                     row.iter().zip(&sums).map(|(&hops, &sum)| u128::from(hops) * sum).sum::<u128>()
                 };
                 let to_class: Vec<u128> = hops.chunks(*classes).map(product).collect();
-                // The diagonal of the table is for the others of the class: a node's own bytes travel nowhere.
+                // The diagonal of the table is for the others of the class: a node's own bytes travel
+                // nowhere.
                 let to_node = |(&class, &own): (&u32, &Bytes)| {
                     let class = class as usize;
                     hop_bytes(to_class[class] - u128::from(hops[class * classes + class]) * u128::from(own))
@@ -281,7 +287,8 @@ impl Topology {
                     for (node, &bytes) in volume.iter().enumerate() {
                         *sums.entry(at(node)).or_default() += u128::from(bytes);
                     }
-                    let to = |y: u32| sums.iter().map(|(&x, &sum)| u128::from(around(size, x, y)) * sum).sum();
+                    let to =
+                        |y: u32| sums.iter().map(|(&x, &sum)| u128::from(around(size, x, y)) * sum).sum();
                     let to_coordinate: BTreeMap<u32, u128> = sums.keys().map(|&y| (y, to(y))).collect();
                     for (node, cost) in costs.iter_mut().enumerate() {
                         *cost += to_coordinate[&at(node)];
@@ -363,7 +370,9 @@ mod tests {
 
     #[test]
     fn distances_are_symmetric_whole_and_at_least_one_hop() {
-        for spec in ["flat", "tree:3,2,5", "fat-tree:4@1,2,3,5,7,11,13,8,0", "torus:3,4,2", "torus:9@8,7,6,5,0-4"] {
+        for spec in
+            ["flat", "tree:3,2,5", "fat-tree:4@1,2,3,5,7,11,13,8,0", "torus:3,4,2", "torus:9@8,7,6,5,0-4"]
+        {
             let topology = resolve(spec, 9);
             for a in 0..9 {
                 for b in 0..9 {
@@ -379,8 +388,14 @@ mod tests {
         // Different volumes, some empty, one that overflows 64 bits when multiplied.
         let volume: Vec<Bytes> =
             (0..12).map(|node| [0, 7, u64::MAX, 1, 4096][node % 5].wrapping_add(node as u64 / 5)).collect();
-        for spec in ["flat", "tree:12", "tree:2,3,2", "fat-tree:4@3,1,0,2,9,8,7,15,12,13,4,5", "torus:3,2,2", "torus:4,5"]
-        {
+        for spec in [
+            "flat",
+            "tree:12",
+            "tree:2,3,2",
+            "fat-tree:4@3,1,0,2,9,8,7,15,12,13,4,5",
+            "torus:3,2,2",
+            "torus:4,5",
+        ] {
             let topology = resolve(spec, 12);
             let naive = |n: usize| {
                 let cost = |(m, &bytes): (usize, &Bytes)| {
@@ -403,9 +418,10 @@ mod tests {
     #[test]
     fn a_network_too_small_says_how_to_mend_it() {
         for spec in ["tree:2,2", "torus:2,2", "fat-tree:2,2,1", "torus:9@0,1,2,3"] {
-            let error = Topology::resolve(&spec.parse().unwrap(), &NodeMap::emulated(10, 2), |_| unreachable!())
-                .unwrap_err()
-                .to_string();
+            let error =
+                Topology::resolve(&spec.parse().unwrap(), &NodeMap::emulated(10, 2), |_| unreachable!())
+                    .unwrap_err()
+                    .to_string();
             assert!(error.contains("places 4 nodes and the job has 5: give it larger sizes"), "{error}");
         }
     }
@@ -413,7 +429,8 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let gone = |_: &str| Err(io::Error::from(io::ErrorKind::NotFound));
-        let error = Topology::resolve(&"file:racks".parse().unwrap(), &NodeMap::emulated(2, 1), gone).unwrap_err();
+        let error =
+            Topology::resolve(&"file:racks".parse().unwrap(), &NodeMap::emulated(2, 1), gone).unwrap_err();
         assert!(error.to_string().starts_with("the topology file racks could not be read: "), "{error}");
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// The ranks of a communicator, grouped by node. Every rank holds the same map.
 ///
-/// Two ranks are on one node if and only if their host names and their shared-memory groups are both equal: ranks of
-/// one host in two containers cannot share memory, and two hosts may bear one name.
+/// Two ranks are on one node if and only if their host names and their shared-memory groups are both equal:
+/// ranks of one host in two containers cannot share memory, and two hosts may bear one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeMap {
     node_of: Vec<NodeId>,
@@ -16,8 +16,8 @@ pub struct NodeMap {
 }
 
 impl NodeMap {
-    /// The map of ranks whose host name and shared-memory group are given, one entry a rank. Nodes are numbered by
-    /// their lowest rank.
+    /// The map of ranks whose host name and shared-memory group are given, one entry a rank. Nodes are
+    /// numbered by their lowest rank.
     pub fn new(hosts: Vec<(String, u64)>) -> NodeMap {
         let mut map = NodeMap {
             node_of: Vec::with_capacity(hosts.len()),
@@ -109,7 +109,11 @@ mod tests {
                 assert_eq!(map.local_index(rank), local, "{text}: rank {rank}");
             }
         }
-        assert_eq!(map.rank_count(), map.nodes().map(|node| map.ranks_of(node).len()).sum::<usize>(), "{text}");
+        assert_eq!(
+            map.rank_count(),
+            map.nodes().map(|node| map.ranks_of(node).len()).sum::<usize>(),
+            "{text}"
+        );
         let one = |node| {
             let ranks: Vec<String> = map.ranks_of(node).iter().map(|rank| rank.to_string()).collect();
             format!("{}:{}", map.host(node), ranks.join(" "))

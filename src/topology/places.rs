@@ -16,7 +16,8 @@ pub fn places(sets: &[Vec<u8>]) -> Vec<Place> {
 
 #[cfg(feature = "hwloc")]
 fn place(set: &[u8]) -> Place {
-    let number = |raw: &[u8]| raw.try_into().ok().and_then(|raw| usize::try_from(u32::from_le_bytes(raw)).ok());
+    let number =
+        |raw: &[u8]| raw.try_into().ok().and_then(|raw| usize::try_from(u32::from_le_bytes(raw)).ok());
     let processors: Vec<usize> = set.chunks_exact(4).filter_map(number).collect();
     super::hwloc::Machine::this().map_or(Place::UNKNOWN, |machine| machine.place_of(&processors))
 }

@@ -5,15 +5,17 @@
 //! | `automatic` | one: nothing is known of the network (inside a node, hwloc is asked) |
 //! | `flat` | one, whatever could be found out |
 //! | `file:PATH`, or any value with a `/` | as the [topology file](super::file) says |
-//! | `tree:A,B,C` | A switches below the root, B below each, C nodes on each of those: 2 for each level up to the switch that both share |
+//! | `tree:A,B,C` | 2 for each level up to the switch that both share |
 //! | `fat-tree:PODS,LEAVES,NODES` | 2 on one edge switch, 4 in one pod, 6 across |
 //! | `fat-tree:K` | the same for the k-ary fat tree: K pods of K/2 edge switches of K/2 nodes |
 //! | `torus:X,Y,Z` | the shortest walk along the dimensions, each of which wraps around |
 //!
-//! A synthetic network has positions, numbered from 0 with the last number of the specification running fastest: in
-//! `tree:4,20`, 4 racks of 20 nodes, position 23 is the fourth node of the second rack. The job's nodes take positions
-//! 0, 1, 2 and so on, in the order of their lowest ranks; `@` places them elsewhere: `torus:4,4@0,5,10-12` puts the
-//! first five nodes at 0, 5, 10, 11 and 12.
+//! A tree has A switches below its root, B below each of those, and C nodes on each of the last.
+//!
+//! A synthetic network has positions, numbered from 0 with the last number of the specification running
+//! fastest: in `tree:4,20`, 4 racks of 20 nodes, position 23 is the fourth node of the second rack. The job's
+//! nodes take positions 0, 1, 2 and so on, in the order of their lowest ranks; `@` places them elsewhere:
+//! `torus:4,4@0,5,10-12` puts the first five nodes at 0, 5, 10, 11 and 12.
 
 use super::TopologyError;
 use std::fmt;
@@ -229,7 +231,10 @@ mod tests {
             ("torus:4,4@0-3,2", "not 2 twice"),
         ] {
             let error = text.parse::<TopologySpec>().expect_err(text).to_string();
-            assert!(error.contains(expected) && error.contains(&format!("\"{}\"", text.trim())), "{text}: {error}");
+            assert!(
+                error.contains(expected) && error.contains(&format!("\"{}\"", text.trim())),
+                "{text}: {error}"
+            );
         }
     }
 }

@@ -1,0 +1,7 @@
+//! The engine in the simulated communicator, against the model of MPI file semantics.
+
+mod differential;
+mod faults;
+mod pattern;
+mod scale;
+mod types;

@@ -46,8 +46,8 @@ impl Fault {
     }
 }
 
-/// A handle whose calls reach `inner`, except those that the plan fails: these touch nothing. It counts every call, so
-/// that a test can run once without faults and then fail each call in turn.
+/// A handle whose calls reach `inner`, except those that the plan fails: these touch nothing. It counts every
+/// call, so that a test can run once without faults and then fail each call in turn.
 #[derive(Debug)]
 pub struct Faulty<B> {
     inner: B,

@@ -16,8 +16,8 @@ const END_MAX: u64 = i64::MAX as u64;
 /// How long a lock is waited for. No test holds one for this long, unless it never gives it back.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// A handle of a shared in-memory file. Clones are new handles of the same file, as if it were opened again: each rank
-/// has its own, and locks are held by handles. A dropped handle gives up its locks.
+/// A handle of a shared in-memory file. Clones are new handles of the same file, as if it were opened again:
+/// each rank has its own, and locks are held by handles. A dropped handle gives up its locks.
 #[derive(Debug)]
 pub struct MemoryFile {
     file: Arc<Shared>,
@@ -218,8 +218,8 @@ impl Locks {
     }
 }
 
-/// The pages under `len` bytes from `offset`: the page's number, where its part starts among the bytes, and which of
-/// the page's bytes those are.
+/// The pages under `len` bytes from `offset`: the page's number, where its part starts among the bytes, and
+/// which of the page's bytes those are.
 fn pages(offset: Offset, len: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -236,7 +236,8 @@ fn permitted(allowed: bool) -> io::Result<()> {
     if allowed { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EBADF)) }
 }
 
-/// A rank that panics leaves the file usable for the others: every change of it is a copy that cannot stop half way.
+/// A rank that panics leaves the file usable for the others: every change of it is a copy that cannot stop
+/// half way.
 fn unpoisoned<T>(result: Result<T, PoisonError<T>>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
 }

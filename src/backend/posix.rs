@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[allow(missing_docs)]
 pub enum Access {
     ReadOnly,
-    /// Writing. The file is opened for reading too where its permissions allow it, so that a hole can be written by
-    /// read-modify-write.
+    /// Writing. The file is opened for reading too where its permissions allow it, so that a hole can be
+    /// written by read-modify-write.
     WriteOnly,
     ReadWrite,
 }
@@ -57,10 +57,10 @@ impl PosixFile {
 
     /// One locking call, waiting.
     ///
-    /// The lock belongs to the open file description, that is to this value. A process's ordinary record lock would be
-    /// lost when anything in the process, such as the MPI library, closes any descriptor of the file, and would not
-    /// exclude two ranks that are threads of one process. Those are used only where the kernel or file system knows
-    /// nothing better.
+    /// The lock belongs to the open file description, that is to this value. A process's ordinary record lock
+    /// would be lost when anything in the process, such as the MPI library, closes any descriptor of the
+    /// file, and would not exclude two ranks that are threads of one process. Those are used only where the
+    /// kernel or file system knows nothing better.
     fn set_lock(&self, kind: libc::c_int, range: ByteRange) -> nix::Result<()> {
         let position = |value: u64| libc::off_t::try_from(value).map_err(|_| Errno::EOVERFLOW);
         let lock = libc::flock {
@@ -85,7 +85,8 @@ impl PosixFile {
 
 impl Backend for PosixFile {
     fn read_at(&self, offset: Offset, buffer: &mut [u8]) -> io::Result<usize> {
-        // Linux moves at most 0x7ffff000 bytes a call, and any call may move fewer: only 0 means the end of the file.
+        // Linux moves at most 0x7ffff000 bytes a call, and any call may move fewer: only 0 means the end of
+        // the file.
         let mut done = 0;
         while done < buffer.len() {
             match self.file.read_at(&mut buffer[done..], position(offset, done)?) {
@@ -188,7 +189,8 @@ mod tests {
         let writer = open(&file, Access::ReadWrite);
         let far = 1 << 41;
         match writer.write_at(far, b"far") {
-            // Some file systems end earlier (ext4 with small blocks at 4 TiB): that must be said, not wrapped.
+            // Some file systems end earlier (ext4 with small blocks at 4 TiB): that must be said, not
+            // wrapped.
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EFBIG)),
             Ok(()) => {
                 let mut buffer = [0xEE; 8];

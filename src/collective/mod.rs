@@ -110,7 +110,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         let nodes = node_map(&setup.hints, &setup.hosts, comm.size());
         let (node, leaders) = groups(&comm, &nodes);
         let mut file = CollectiveFile {
-            candidates: Candidates::new(&nodes, setup.hints.cb_nodes, &setup.hints.cb_config_list),
+            candidates: candidates(&comm, &nodes, &setup.hints),
             name: setup.name,
             comm,
             node,
@@ -160,7 +160,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             (self.node, self.leaders) = groups(&self.comm, &self.nodes);
             self.learn_places();
         }
-        self.candidates = Candidates::new(&self.nodes, self.hints.cb_nodes, &self.hints.cb_config_list);
+        self.candidates = candidates(&self.comm, &self.nodes, &self.hints);
         self.buffers = None;
         self.resolve_topology();
     }
@@ -241,6 +241,14 @@ fn node_map(hints: &Hints, hosts: &[(String, u64)], ranks: u32) -> NodeMap {
         Some(ranks_per_node) => NodeMap::emulated(ranks, ranks_per_node),
         None => NodeMap::new(hosts.to_vec()),
     }
+}
+
+fn candidates<C: Communicator>(comm: &C, nodes: &NodeMap, hints: &Hints) -> Candidates {
+    let found = Candidates::new(nodes, hints.cb_nodes, &hints.cb_config_list);
+    if found.fell_back && comm.rank() == Rank(0) {
+        log::warn!("hint cb_config_list={} names no host of the job: rank 0 aggregates alone", hints.cb_config_list);
+    }
+    found
 }
 
 /// The group of this rank's node, and the group of the nodes' first ranks. Collective.

@@ -7,7 +7,7 @@ mod single;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 
-pub use shared::Segment;
+pub use shared::{Offer, Segment, Ticket};
 pub use sim::{SimComm, SimSetup, simulate};
 pub use single::SingleComm;
 

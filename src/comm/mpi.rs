@@ -1,8 +1,9 @@
-//! The communicator over a real MPI library. Every call goes through the profiling names, on a communicator of our own:
-//! no wrapper of this library, nor any tool's, sees them, and no message of the program can match one of ours.
+//! The communicator over a real MPI library. Every call goes through the profiling names, on a communicator
+//! of our own: no wrapper of this library, nor any tool's, sees them, and no message of the program can match
+//! one of ours.
 //!
-//! The MPI library must be initialized, and a communicator is used by one thread at a time, as far as the thread level
-//! that the program asked for allows (MPI-4.1, section 11.6).
+//! The MPI library must be initialized, and a communicator is used by one thread at a time, as far as the
+//! thread level that the program asked for allows (MPI-4.1, section 11.6).
 
 use super::shared::{Offer, Ticket};
 use super::{Communicator, Reduce, Segment};
@@ -17,8 +18,8 @@ const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// The only tag in use: messages between two ranks are told apart by their order.
 const TAG: c_int = 0;
 
-/// A communicator of our own. It is freed when dropped, which, as in MPI, all its ranks must do in the same order as
-/// their other collective calls; one that outlives MPI_Finalize is left alone.
+/// A communicator of our own. It is freed when dropped, which, as in MPI, all its ranks must do in the same
+/// order as their other collective calls; one that outlives MPI_Finalize is left alone.
 #[derive(Debug)]
 pub struct MpiComm {
     comm: MPI_Comm,
@@ -26,16 +27,18 @@ pub struct MpiComm {
     size: u32,
     /// What is cut, and what a collective with many lengths may sum up to.
     message_bytes_max: usize,
-    /// A handle is a number in one MPI library and a pointer in the next: the same threads may use it in both.
+    /// A handle is a number in one MPI library and a pointer in the next: the same threads may use it in
+    /// both.
     _one_thread_at_a_time: PhantomData<*const ()>,
 }
 
-// SAFETY: MPI handles belong to the process; which threads may call is the thread level's business (module contract).
+// SAFETY: MPI handles belong to the process; which threads may call is the thread level's business (module
+// contract).
 unsafe impl Send for MpiComm {}
 
 impl MpiComm {
-    /// A private duplicate of `comm`, with an error handler that ends the job: an error code that one rank acted on
-    /// alone would leave the others waiting. Collective over `comm`.
+    /// A private duplicate of `comm`, with an error handler that ends the job: an error code that one rank
+    /// acted on alone would leave the others waiting. Collective over `comm`.
     ///
     /// # Safety
     /// MPI is initialized and not finalized, and `comm` is a valid intra-communicator.
@@ -57,7 +60,8 @@ impl MpiComm {
         MpiComm::adopt(group, self.message_bytes_max)
     }
 
-    /// The same communicator, with messages cut from this length on and not from 1 GiB: for tests of the cutting.
+    /// The same communicator, with messages cut from this length on and not from 1 GiB: for tests of the
+    /// cutting.
     pub fn with_messages_cut_at(mut self, bytes: usize) -> MpiComm {
         self.message_bytes_max = bytes.clamp(1, MESSAGE_BYTES_MAX);
         self
@@ -110,7 +114,8 @@ impl Drop for MpiComm {
         let code = unsafe { ffi::PMPI_Finalized(&raw mut finalized) };
         // Freeing is collective: a rank that unwinds must not wait for the others.
         if code == ffi::MPI_SUCCESS && finalized == 0 && !std::thread::panicking() {
-            // SAFETY: our own communicator, freed once, with no request pending (each call waits for its own).
+            // SAFETY: our own communicator, freed once, with no request pending (each call waits for its
+            // own).
             check("MPI_Comm_free", unsafe { ffi::PMPI_Comm_free(&raw mut self.comm) });
         }
     }
@@ -146,8 +151,9 @@ impl Communicator for MpiComm {
         let mut all = vec![0; layout.total];
         let (from, to, mine_len) = (source(mine), target(&mut all), count(mine.len()));
         let (counts, displacements) = (layout.counts.as_ptr(), layout.displacements.as_ptr());
-        // SAFETY: `mine` has as many bytes as this rank announced; `all` has room for the sum of what all announced, and
-        // the displacements lay it out without overlap; counts and displacements have one entry a rank.
+        // SAFETY: `mine` has as many bytes as this rank announced; `all` has room for the sum of what all
+        // announced, and the displacements lay it out without overlap; counts and displacements have one
+        // entry a rank.
         check("MPI_Allgatherv", unsafe {
             ffi::PMPI_Allgatherv(from, mine_len, byte, to, counts, displacements, byte, self.comm)
         });
@@ -200,8 +206,9 @@ impl Communicator for MpiComm {
     }
 
     fn all_reduce(&self, op: Reduce, values: &mut [u64]) {
-        // MPICH 4.0 compares unsigned numbers as signed ones (its issue 6083, and 7507 for some types later), and Open MPI
-        // did so for unsigned long (10525). With the top bit flipped, signed order is the order we want.
+        // MPICH 4.0 compares unsigned numbers as signed ones (its issue 6083, and 7507 for some types later),
+        // and Open MPI did so for unsigned long (10525). With the top bit flipped, signed order is the order
+        // we want.
         let (op, word, flip): (MPI_Op, _, _) = match op {
             Reduce::Sum => (consts::op_sum(), consts::uint64_t(), 0),
             Reduce::Min => (consts::op_min(), consts::int64_t(), 1 << 63),
@@ -235,8 +242,9 @@ impl Communicator for MpiComm {
             for piece in into.chunks_mut(self.message_bytes_max) {
                 let (to, len, from) = (target(piece), count(piece.len()), count(from.index()));
                 let mut request = consts::request_null();
-                // SAFETY: the piece is valid to write for its length and borrowed until this call returns, which waits
-                // for the request; no other piece overlaps it (they are disjoint parts of mutable borrows).
+                // SAFETY: the piece is valid to write for its length and borrowed until this call returns,
+                // which waits for the request; no other piece overlaps it (they are disjoint parts of mutable
+                // borrows).
                 let code = unsafe { ffi::PMPI_Irecv(to, len, byte, from, TAG, comm, &raw mut request) };
                 check("MPI_Irecv", code);
                 requests.push(request);
@@ -247,7 +255,8 @@ impl Communicator for MpiComm {
             for piece in bytes.chunks(self.message_bytes_max) {
                 let (from, len, to) = (source(piece), count(piece.len()), count(to.index()));
                 let mut request = consts::request_null();
-                // SAFETY: the piece is valid to read for its length and borrowed until this call returns, which waits.
+                // SAFETY: the piece is valid to read for its length and borrowed until this call returns,
+                // which waits.
                 let code = unsafe { ffi::PMPI_Isend(from, len, byte, to, TAG, comm, &raw mut request) };
                 check("MPI_Isend", code);
                 requests.push(request);
@@ -293,7 +302,8 @@ impl Communicator for MpiComm {
                     .ok()
             })
             .collect();
-        // No rank gets past this before all have tried to attach, so the descriptors behind the offers may close.
+        // No rank gets past this before all have tried to attach, so the descriptors behind the offers may
+        // close.
         let mut everybody = [u64::from(segments.is_some())];
         self.all_reduce(Reduce::Min, &mut everybody);
         segments.filter(|_| everybody == [1])
@@ -332,7 +342,8 @@ impl MpiComm {
 pub fn host_name() -> String {
     let mut name = [0; ffi::MPI_MAX_PROCESSOR_NAME as usize + 1];
     let mut length = 0;
-    // SAFETY: the call writes at most MPI_MAX_PROCESSOR_NAME characters; `name` has room for one more, the final zero.
+    // SAFETY: the call writes at most MPI_MAX_PROCESSOR_NAME characters; `name` has room for one more, the
+    // final zero.
     check("MPI_Get_processor_name", unsafe {
         ffi::PMPI_Get_processor_name(name.as_mut_ptr(), &raw mut length)
     });
@@ -418,7 +429,8 @@ fn wait_all(requests: &mut [MPI_Request]) -> Vec<MPI_Status> {
     statuses
 }
 
-/// The address of what is sent. An empty slice's own address is arbitrary, and may be 1: MPI_IN_PLACE in Open MPI.
+/// The address of what is sent. An empty slice's own address is arbitrary, and may be 1: MPI_IN_PLACE in Open
+/// MPI.
 fn source<T>(items: &[T]) -> *const c_void {
     if items.is_empty() { std::ptr::null() } else { items.as_ptr().cast() }
 }

@@ -1,8 +1,8 @@
 //! Memory that several ranks reach: between the threads of one process, or between the processes of one node.
 //!
-//! Between processes a segment is a memfd. Its owner offers it, sends a [`Ticket`] to its neighbours, and they attach
-//! it through `/proc/PID/fd/FD`: no name in `/dev/shm` that a killed job would leave behind, and none of the 64 MiB
-//! that containers give to `/dev/shm`.
+//! Between processes a segment is a memfd. Its owner offers it, sends a [`Ticket`] to its neighbours, and
+//! they attach it through `/proc/PID/fd/FD`: no name in `/dev/shm` that a killed job would leave behind, and
+//! none of the 64 MiB that containers give to `/dev/shm`.
 
 use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -23,8 +23,8 @@ use std::{fmt, process};
 
 /// Bytes that several ranks may read and write. Clones are the same bytes; the last one frees them.
 ///
-/// Nothing here orders accesses: between a write on one rank and a read of the same bytes on another there must be a
-/// barrier or a message.
+/// Nothing here orders accesses: between a write on one rank and a read of the same bytes on another there
+/// must be a barrier or a message.
 #[derive(Clone)]
 pub struct Segment {
     memory: Arc<Memory>,
@@ -54,9 +54,9 @@ impl Segment {
             return Ok(Segment::heap(0));
         };
         let path = format!("/proc/{}/fd/{}", ticket.pid, ticket.fd);
-        // The name is looked at before the file is opened: what a stranger's descriptor stands for may be a terminal
-        // or a pipe, and opening those has effects. It is looked at again through the opened descriptor, because the
-        // stranger may have changed it in between.
+        // The name is looked at before the file is opened: what a stranger's descriptor stands for may be a
+        // terminal or a pipe, and opening those has effects. It is looked at again through the opened
+        // descriptor, because the stranger may have changed it in between.
         ticket.check_name(Path::new(&path))?;
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
         ticket.check_name(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())))?;
@@ -88,9 +88,10 @@ impl Segment {
     /// Copies `bytes` to position `at`. Panics when they do not fit.
     pub fn copy_in(&self, at: usize, bytes: &[u8]) {
         let to = self.checked(at, bytes.len());
-        // SAFETY: `to` is valid for bytes.len() bytes (checked above) and `bytes` by its type; `copy` allows that they
-        // overlap, should `bytes` lie in this segment. No reference to the destination is formed. That no other rank
-        // touches it meanwhile is what a barrier around the use of the range gives (type's contract).
+        // SAFETY: `to` is valid for bytes.len() bytes (checked above) and `bytes` by its type; `copy` allows
+        // that they overlap, should `bytes` lie in this segment. No reference to the destination is formed.
+        // That no other rank touches it meanwhile is what a barrier around the use of the range gives (type's
+        // contract).
         unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) }
     }
 
@@ -108,21 +109,22 @@ impl Segment {
     pub(crate) fn slice(&self, range: Range<usize>) -> &[u8] {
         let len = range.end.checked_sub(range.start).expect("a range does not end before it starts");
         let from = self.checked(range.start, len);
-        // SAFETY: valid for len initialised bytes (checked; zeroed at birth) for as long as &self keeps the memory; that
-        // nobody writes them meanwhile is the caller's duty, discharged by the barriers between rounds.
+        // SAFETY: valid for len initialised bytes (checked; zeroed at birth) for as long as &self keeps the
+        // memory; that nobody writes them meanwhile is the caller's duty, discharged by the barriers between
+        // rounds.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
     /// The bytes of `range` in place, to be changed. Panics when it reaches past the end.
     ///
-    /// The engine's barriers must guarantee that nobody else touches the range while the slice lives: neither another
-    /// rank nor another slice of this one.
+    /// The engine's barriers must guarantee that nobody else touches the range while the slice lives: neither
+    /// another rank nor another slice of this one.
     #[allow(dead_code, clippy::mut_from_ref)] // a segment is shared by design: the barriers separate its users
     pub(crate) fn slice_mut(&self, range: Range<usize>) -> &mut [u8] {
         let len = range.end.checked_sub(range.start).expect("a range does not end before it starts");
         let from = self.checked(range.start, len);
-        // SAFETY: as in slice; that nobody else touches the bytes is the caller's duty, discharged by the barriers
-        // between rounds and by giving every writer its own range.
+        // SAFETY: as in slice; that nobody else touches the bytes is the caller's duty, discharged by the
+        // barriers between rounds and by giving every writer its own range.
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
@@ -135,8 +137,8 @@ impl Segment {
 
     fn map(file: &File, len: NonZeroUsize) -> io::Result<Segment> {
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: the kernel chooses a fresh address, so no memory in use is replaced. The file has len bytes and is
-        // sealed against shrinking (both callers), so no access to the mapping can fault.
+        // SAFETY: the kernel chooses a fresh address, so no memory in use is replaced. The file has len bytes
+        // and is sealed against shrinking (both callers), so no access to the mapping can fault.
         let base = unsafe { mmap(None, len, protection, MapFlags::MAP_SHARED, file, 0)? };
         Ok(Segment { memory: Arc::new(Memory { base: base.cast(), len: len.get(), kind: Kind::Mapped }) })
     }
@@ -160,10 +162,10 @@ pub struct Offer {
 impl Offer {
     /// A zeroed segment of `len` bytes with its memory reserved.
     ///
-    /// The reservation is a `fallocate`: the kernel takes every page now, so that a full memory is an error here and
-    /// not a SIGBUS at the first touch, but it neither clears nor maps them. That work is done by whoever touches a page
-    /// first, and not at all for a part that no call ever fills. (Writing zeros would clear every page twice, and
-    /// MAP_POPULATE reports no failure.)
+    /// The reservation is a `fallocate`: the kernel takes every page now, so that a full memory is an error
+    /// here and not a SIGBUS at the first touch, but it neither clears nor maps them. That work is done by
+    /// whoever touches a page first, and not at all for a part that no call ever fills. (Writing zeros would
+    /// clear every page twice, and MAP_POPULATE reports no failure.)
     ///
     /// # Errors
     /// No memory, no descriptors, a kernel without memfd, a file size limit (`ulimit -f`) below `len`.
@@ -201,7 +203,8 @@ pub struct Ticket {
     pid: u32,
     fd: i32,
     len: u64,
-    /// Part of the memfd's name. Process numbers repeat between PID namespaces and inode numbers between hosts.
+    /// Part of the memfd's name. Process numbers repeat between PID namespaces and inode numbers between
+    /// hosts.
     token: u128,
 }
 
@@ -265,7 +268,8 @@ enum Kind {
 
 // SAFETY: the memory belongs to this value alone, not to a thread, and may be freed on any thread.
 unsafe impl Send for Memory {}
-// SAFETY: shared access goes through raw copies, whose ordering the type's contract leaves to barriers and messages.
+// SAFETY: shared access goes through raw copies, whose ordering the type's contract leaves to barriers and
+// messages.
 unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
@@ -274,12 +278,13 @@ impl Drop for Memory {
             Kind::Empty => {}
             Kind::Heap => {
                 let layout = heap_layout(self.len).expect("the layout it was allocated with");
-                // SAFETY: allocated with this very layout in Segment::heap and freed once, here: the Arc's last owner.
+                // SAFETY: allocated with this very layout in Segment::heap and freed once, here: the Arc's
+                // last owner.
                 unsafe { std::alloc::dealloc(self.base.as_ptr(), layout) }
             }
             Kind::Mapped => {
-                // SAFETY: base and len are those of the mapping made in Segment::map; slices borrow a Segment, so none
-                // outlives the Arc whose last owner drops here.
+                // SAFETY: base and len are those of the mapping made in Segment::map; slices borrow a
+                // Segment, so none outlives the Arc whose last owner drops here.
                 if let Err(error) = unsafe { munmap(self.base.cast(), self.len) } {
                     log::warn!("{} bytes of shared memory stay mapped: {error}", self.len);
                 }
@@ -288,16 +293,16 @@ impl Drop for Memory {
     }
 }
 
-/// How a heap segment is allocated; `None` when it is empty. Sixteen bytes are the strictest alignment for which the
-/// allocator hands out zeroed memory without writing to it.
+/// How a heap segment is allocated; `None` when it is empty. Sixteen bytes are the strictest alignment for
+/// which the allocator hands out zeroed memory without writing to it.
 fn heap_layout(len: usize) -> Option<Layout> {
     (len > 0).then(|| Layout::from_size_align(len, 16).expect("a segment is smaller than the address space"))
 }
 
 /// Grows the file to `len` bytes that the kernel holds pages for.
 fn reserve(file: &File, len: u64) -> io::Result<()> {
-    // A signal undoes the call it interrupts. In pieces, a program that lives on timer signals still gets there, and
-    // neighbours that reserve at the same time see each other's pages in the check below.
+    // A signal undoes the call it interrupts. In pieces, a program that lives on timer signals still gets
+    // there, and neighbours that reserve at the same time see each other's pages in the check below.
     const PIECE: u64 = 64 << 20;
     let mut done = 0;
     while done < len {
@@ -315,8 +320,8 @@ fn reserve(file: &File, len: u64) -> io::Result<()> {
 /// Fails when the host has not `len` bytes to spare.
 ///
 /// The kernel would not say so itself: asked for more pages than there are it ends processes, this one or its
-/// neighbours, before it fails the request. (A memory limit of the job's control group ends processes too, and is not
-/// looked at: the buffers that would replace the segment count against it as well.)
+/// neighbours, before it fails the request. (A memory limit of the job's control group ends processes too,
+/// and is not looked at: the buffers that would replace the segment count against it as well.)
 fn check_available(len: u64) -> io::Result<()> {
     const SPARE: u64 = 256 << 20;
     let text = std::fs::read_to_string("/proc/meminfo")?;
@@ -334,8 +339,8 @@ fn file_offset(value: u64) -> io::Result<libc::off_t> {
     value.try_into().map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))
 }
 
-/// A number that no other segment of this host has. It keeps strangers apart, not attackers: those of the same user
-/// could write to our memory anyway.
+/// A number that no other segment of this host has. It keeps strangers apart, not attackers: those of the
+/// same user could write to our memory anyway.
 fn random_token() -> u128 {
     let half = || u128::from(RandomState::new().build_hasher().finish());
     half() << 64 | half()

@@ -1,9 +1,9 @@
 //! The simulated communicator: every rank is a thread of this process.
 //!
-//! It carries messages as MPI would, and it is a referee: it numbers the collectives of every group from 1, compares
-//! what each rank calls, and ends the whole run at once, naming the ranks, when they disagree on which collective comes
-//! next, when a rank ends that others wait for, when the two sides of a message differ on its size, or when every rank
-//! waits. It never hangs.
+//! It carries messages as MPI would, and it is a referee: it numbers the collectives of every group from 1,
+//! compares what each rank calls, and ends the whole run at once, naming the ranks, when they disagree on
+//! which collective comes next, when a rank ends that others wait for, when the two sides of a message differ
+//! on its size, or when every rank waits. It never hangs.
 
 mod books;
 mod world;
@@ -25,10 +25,11 @@ use world::{Stopped, World};
 pub struct SimSetup {
     /// How many ranks the first group has.
     pub ranks: u32,
-    /// The stack of each rank's thread, in bytes. The default lets the C library keep and reuse the stacks of 64 ranks
-    /// (it keeps 40 MiB) and suits the engine, which recurses nowhere.
+    /// The stack of each rank's thread, in bytes. The default lets the C library keep and reuse the stacks of
+    /// 64 ranks (it keeps 40 MiB) and suits the engine, which recurses nowhere.
     pub stack_bytes: usize,
-    /// This rank of the first group can have no shared memory: every `share` that it takes part in gives `None`.
+    /// This rank of the first group can have no shared memory: every `share` that it takes part in gives
+    /// `None`.
     pub share_fails_on: Option<Rank>,
 }
 

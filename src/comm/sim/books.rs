@@ -1,5 +1,5 @@
-//! The referee's books: who waits where, which collective comes next, and the messages under way. No thread waits here:
-//! every entry answers at once.
+//! The referee's books: who waits where, which collective comes next, and the messages under way. No thread
+//! waits here: every entry answers at once.
 
 use super::super::{Reduce, Segment};
 use crate::units::Rank;
@@ -83,7 +83,8 @@ pub(super) struct Books {
     groups: Vec<Group>,
     /// What each rank does, by its number in the first group.
     doing: Vec<Doing>,
-    /// How many of them run: neither wait nor have ended. At zero with somebody waiting nothing can ever happen.
+    /// How many of them run: neither wait nor have ended. At zero with somebody waiting nothing can ever
+    /// happen.
     running: usize,
     /// The first failure's text: the run is over.
     pub(super) failure: Option<String>,
@@ -204,8 +205,8 @@ impl Books {
         others
     }
 
-    /// Posts messages, (receiver, bytes), then asks for others, (sender, length). Returns how many of those are not here
-    /// yet, and adds to `woken` the ranks that need not wait any more.
+    /// Posts messages, (receiver, bytes), then asks for others, (sender, length). Returns how many of those
+    /// are not here yet, and adds to `woken` the ranks that need not wait any more.
     pub(super) fn trade(
         &mut self,
         me: Place,

@@ -80,7 +80,8 @@ impl World {
         let mut books = self.open_books();
         let mut woken = Vec::new();
         let missing = books.trade(me, outgoing, &wanted, &mut woken);
-        // Even when the trade failed: in the books these ranks no longer wait, so nothing else would wake them.
+        // Even when the trade failed: in the books these ranks no longer wait, so nothing else would wake
+        // them.
         for receiver in woken {
             self.ring(receiver, Message::Arrived);
         }

@@ -17,10 +17,18 @@ impl fmt::Display for TypeSpec {
                 write!(f, "hvector({count}, {blocklength}, {stride}, {inner})")
             }
             TypeSpec::Indexed { blocks, inner } => {
-                write!(f, "indexed({}, {inner})", list(blocks, |b| format!("{}@{}", b.length, b.displacement)))
+                write!(
+                    f,
+                    "indexed({}, {inner})",
+                    list(blocks, |b| format!("{}@{}", b.length, b.displacement))
+                )
             }
             TypeSpec::Hindexed { blocks, inner } => {
-                write!(f, "hindexed({}, {inner})", list(blocks, |b| format!("{}@{}", b.length, b.displacement)))
+                write!(
+                    f,
+                    "hindexed({}, {inner})",
+                    list(blocks, |b| format!("{}@{}", b.length, b.displacement))
+                )
             }
             TypeSpec::IndexedBlock { blocklength, displacements, inner } => {
                 write!(f, "indexed_block({blocklength}, {displacements:?}, {inner})")
@@ -78,7 +86,11 @@ impl fmt::Display for Case {
         }
         for (rank, part) in self.ranks.iter().enumerate() {
             let view = &part.view;
-            writeln!(f, "  rank {rank} view: disp {}, etype {}, filetype {}", view.disp, view.etype, view.filetype)?;
+            writeln!(
+                f,
+                "  rank {rank} view: disp {}, etype {}, filetype {}",
+                view.disp, view.etype, view.filetype
+            )?;
         }
         for (index, op) in self.ops.iter().enumerate() {
             writeln!(f, "  op {index}: {:?}", op.kind)?;
@@ -91,7 +103,8 @@ impl fmt::Display for Case {
 impl Op {
     fn fmt_ranks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (rank, access) in self.ranks.iter().enumerate().filter(|(_, access)| access.count != 0) {
-            let offset = if self.kind.is_at() { format!("offset {}, ", access.offset) } else { String::new() };
+            let offset =
+                if self.kind.is_at() { format!("offset {}, ", access.offset) } else { String::new() };
             writeln!(
                 f,
                 "    rank {rank}: {offset}{} of {} at byte {} of {}",

@@ -44,14 +44,14 @@ impl Case {
         let idle = op.ranks.iter().filter(|access| access.bytes() == 0).count();
         note(words, "all ranks idle", idle == op.ranks.len());
         note(words, "some ranks idle", idle > 0 && idle < op.ranks.len());
-        let mut seen = BTreeSet::new();
-        let bytes: Vec<u64> = self.file_bytes(index).into_iter().flatten().collect();
-        let shared = bytes.iter().any(|byte| !seen.insert(*byte));
+        let mut bytes: Vec<u64> = self.file_bytes(index).concat();
+        bytes.sort_unstable();
+        let shared = bytes.windows(2).any(|pair| pair[0] == pair[1]);
         note(words, if op.kind.is_write() { "ranks write one byte" } else { "ranks read one byte" }, shared);
-        note(words, "bytes past 2^31", bytes.iter().any(|&byte| byte >= 1 << 31));
-        note(words, "bytes past 2^32", bytes.iter().any(|&byte| byte >= 1 << 32));
-        if let (false, Some(first), Some(last)) = (shared, seen.first(), seen.last()) {
-            let dense = last - first + 1 == seen.len() as u64;
+        note(words, "bytes past 2^31", bytes.last().is_some_and(|&byte| byte >= 1 << 31));
+        note(words, "bytes past 2^32", bytes.last().is_some_and(|&byte| byte >= 1 << 32));
+        if let (false, Some(first), Some(last)) = (shared, bytes.first(), bytes.last()) {
+            let dense = last - first + 1 == bytes.len() as u64;
             note(words, if dense { "no holes" } else { "holes" }, true);
         }
         for (rank, access) in op.ranks.iter().enumerate().filter(|(_, access)| access.bytes() > 0) {
@@ -96,5 +96,9 @@ fn note_memory(words: &mut BTreeSet<String>, access: &Access) {
     note(words, "memory type with negative lower bound", map.lb() < 0);
     note(words, "memory overlaps", map.overlaps());
     note(words, "memory type without data", map.size() == 0);
-    note(words, "memory elements interleave", map.true_ub() - map.true_lb() > map.extent() && access.count > 1);
+    note(
+        words,
+        "memory elements interleave",
+        map.true_ub() - map.true_lb() > map.extent() && access.count > 1,
+    );
 }

@@ -29,7 +29,8 @@
 //!         // ... then compare what it left there, and the bytes its status reports.
 //!         expect.check(&case, &buffer, expect.transferred).unwrap();
 //!     }
-//!     model.check_file(file.len() as u64, |at, bytes| bytes.copy_from_slice(&file[at as usize..][..bytes.len()])).unwrap();
+//!     let read = |at: u64, bytes: &mut [u8]| bytes.copy_from_slice(&file[at as usize..][..bytes.len()]);
+//!     model.check_file(file.len() as u64, read).unwrap();
 //! }
 //! ```
 //!

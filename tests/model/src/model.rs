@@ -131,10 +131,14 @@ impl<'c> Model<'c> {
 
     /// Delivers the bytes of the stream up to the first one past the end of the file.
     fn read(&self, expect: &mut Expect) {
-        let end = expect.stream.iter().position(|&(_, at)| at >= self.file.size).unwrap_or(expect.stream.len());
+        let end =
+            expect.stream.iter().position(|&(_, at)| at >= self.file.size).unwrap_or(expect.stream.len());
         expect.transferred = end as u64;
         for &(place, at) in &expect.stream[..end] {
-            assert!(!self.choices.contains_key(&at), "check_file must settle byte {at}, which several ranks wrote");
+            assert!(
+                !self.choices.contains_key(&at),
+                "check_file must settle byte {at}, which several ranks wrote"
+            );
             expect.buffer[place] = self.file.read(at);
         }
     }
@@ -158,7 +162,11 @@ impl<'c> Model<'c> {
     /// Says which byte is wrong, who wrote it last, and how many are.
     pub fn check_file(&mut self, size: u64, mut read: impl FnMut(u64, &mut [u8])) -> Result<(), String> {
         if size != self.file.size {
-            return Err(format!("the file has {size} bytes, not {}; {}", self.file.size, self.case.replay_line()));
+            return Err(format!(
+                "the file has {size} bytes, not {}; {}",
+                self.file.size,
+                self.case.replay_line()
+            ));
         }
         let mut wrong = Vec::new();
         for range in self.compared() {
@@ -204,7 +212,9 @@ impl<'c> Model<'c> {
         for page in chosen {
             let range = page * PAGE..((page + 1) * PAGE).min(self.file.size);
             match ranges.last_mut() {
-                Some(last) if last.end == range.start && last.end - last.start < CHUNK => last.end = range.end,
+                Some(last) if last.end == range.start && last.end - last.start < CHUNK => {
+                    last.end = range.end
+                }
                 _ => ranges.push(range),
             }
         }
@@ -251,7 +261,13 @@ impl Expect {
         self.stream[self.transferred as usize..].iter().map(|&(place, _)| place).collect()
     }
 
-    fn check_but(&self, case: &Case, actual: &[u8], status: u64, but: &BTreeSet<usize>) -> Result<(), String> {
+    fn check_but(
+        &self,
+        case: &Case,
+        actual: &[u8],
+        status: u64,
+        but: &BTreeSet<usize>,
+    ) -> Result<(), String> {
         let who = format!("rank {} in operation {} ({:?})", self.rank, self.op, case.ops[self.op].kind);
         if status != self.transferred {
             return Err(format!(

@@ -40,10 +40,10 @@ pub(crate) struct SparseFile {
 impl SparseFile {
     /// The page and the place in it of a byte, made when absent.
     fn place(&mut self, at: u64) -> (&mut Page, usize) {
-        let page = self
-            .pages
-            .entry(at / PAGE)
-            .or_insert_with(|| Page { bytes: [0; PAGE as usize], writers: [Writer::default(); PAGE as usize] });
+        let page = self.pages.entry(at / PAGE).or_insert_with(|| Page {
+            bytes: [0; PAGE as usize],
+            writers: [Writer::default(); PAGE as usize],
+        });
         (page, (at % PAGE) as usize)
     }
 

@@ -96,9 +96,11 @@ impl TypeMap {
                 let whole = dimensions.iter().map(|dimension| i64::from(dimension.global)).product();
                 TypeMap::of(inner).array(&arrays::darray(*rank, dimensions, *order), whole)
             }
-            TypeSpec::Resized { lb, extent, inner } => {
-                TypeMap { entries: TypeMap::of(inner).entries, lb_marker: Some(*lb), ub_marker: Some(lb + extent) }
-            }
+            TypeSpec::Resized { lb, extent, inner } => TypeMap {
+                entries: TypeMap::of(inner).entries,
+                lb_marker: Some(*lb),
+                ub_marker: Some(lb + extent),
+            },
         }
     }
 
@@ -111,7 +113,8 @@ impl TypeMap {
             Named::ShortInt => vec![(0, Basic::Short), (4, Basic::Int)],
             Named::DoubleInt => vec![(0, Basic::Double), (8, Basic::Int)],
         };
-        let entries = entries.into_iter().map(|(displacement, basic)| Entry { displacement, basic }).collect();
+        let entries =
+            entries.into_iter().map(|(displacement, basic)| Entry { displacement, basic }).collect();
         TypeMap { entries, lb_marker: None, ub_marker: None }
     }
 

@@ -1,10 +1,9 @@
 //! Whether a case is a valid MPI program, asked of its type maps.
 
-use crate::case::{Access, Case, Op, RankCase};
+use crate::case::{Access, Case, Family, Op, RankCase};
 use crate::spec::TypeSpec;
-use crate::typemap::TypeMap;
+use crate::typemap::{TypeMap, signed};
 use crate::view::Tiling;
-use std::collections::BTreeSet;
 
 impl Case {
     /// Checks the rules of MPI-4.1, sections 14.1.1, 14.3 and 14.4, that apply to the calls of a case.
@@ -55,22 +54,51 @@ impl Case {
             if !limits.empty && filetype.size() == 0 {
                 return Err(String::from("an empty view"));
             }
+            if !limits.quirks {
+                self.check_quirks(&part.view.etype, &part.view.filetype)?;
+            }
             if !limits.tiles && filetype.true_ub() - filetype.true_lb() > filetype.extent() {
                 return Err(String::from("tiles interleave"));
             }
         }
         for (index, op) in self.ops.iter().enumerate() {
-            let mut seen = BTreeSet::new();
-            for at in self.file_bytes(index).into_iter().flatten() {
-                if !limits.large && at >= 1 << 31 {
-                    return Err(format!("operation {index} touches byte {at}"));
-                }
-                if !limits.overlap && op.kind.is_write() && !seen.insert(at) {
-                    return Err(format!("operation {index}: two ranks write byte {at}"));
-                }
+            let touched: Vec<u64> = self.file_bytes(index).concat();
+            if !limits.large && touched.iter().any(|&at| at >= 1 << 31) {
+                return Err(format!("operation {index} touches bytes past 2^31"));
+            }
+            if !limits.overlap && op.kind.is_write() && repeats(touched) {
+                return Err(format!("operation {index}: two ranks write one byte"));
             }
         }
         Ok(())
+    }
+
+    fn check_quirks(&self, etype: &TypeSpec, filetype: &TypeSpec) -> Result<(), String> {
+        let mut quirks = Vec::new();
+        let size = filetype.size();
+        filetype.walk(&mut |spec| match spec {
+            TypeSpec::Resized { lb, inner, .. } if *lb < 0 || (*lb > inner.true_lb() && size > 0) => {
+                quirks.push(spec)
+            }
+            TypeSpec::Indexed { blocks, .. } | TypeSpec::Hindexed { blocks, .. }
+                if size > 0 && blocks.iter().any(|block| block.length == 0) =>
+            {
+                quirks.push(spec);
+            }
+            TypeSpec::Struct { fields } if fields.iter().any(|field| field.length == 0) => quirks.push(spec),
+            _ => {}
+        });
+        let pointers = self.ops.iter().any(|op| !op.kind.is_at());
+        if pointers
+            && (matches!(self.family, Family::Independent | Family::Same)
+                || etype.true_extent() != signed(etype.size()))
+        {
+            quirks.push(etype);
+        }
+        match quirks.first() {
+            None => Ok(()),
+            Some(spec) => Err(format!("{spec} is not for every library")),
+        }
     }
 
     /// The file bytes of each rank's stream in an operation, by rank.
@@ -147,7 +175,7 @@ fn check_access(part: &RankCase, op: &Op, access: &Access, position: &mut u64) -
     if memory.iter().any(|&place| place >= access.buffer_len) {
         return Err(format!("memory type {} leaves the buffer", access.memtype));
     }
-    if !op.kind.is_write() && memory.iter().collect::<BTreeSet<_>>().len() < memory.len() {
+    if !op.kind.is_write() && repeats(memory) {
         return Err(format!("memory type {} overlaps in a read", access.memtype));
     }
     let offset = if op.kind.is_at() { access.offset } else { *position };
@@ -155,7 +183,7 @@ fn check_access(part: &RankCase, op: &Op, access: &Access, position: &mut u64) -
     if !op.kind.is_at() {
         *position += bytes / tiling.etype_size();
     }
-    if file.iter().collect::<BTreeSet<_>>().len() < file.len() {
+    if repeats(file) {
         return Err(format!("filetype {} overlaps itself across tiles", part.view.filetype));
     }
     Ok(())
@@ -171,4 +199,10 @@ fn check_signature(etype: &TypeSpec, memory: &TypeMap, count: i32) -> Result<(),
         true => Ok(()),
         false => Err(format!("the memory type's signature is not that of whole etypes {etype}")),
     }
+}
+
+/// Whether something occurs twice.
+fn repeats<T: Ord>(mut items: Vec<T>) -> bool {
+    items.sort_unstable();
+    items.windows(2).any(|pair| pair[0] == pair[1])
 }

@@ -68,7 +68,8 @@ fn explicit_bounds_hide_natural_ones() {
     let fields = vec![field(1, 0, type1.clone()), field(1, 9, type1.clone())];
     check(&TypeSpec::Struct { fields }, &[(0, 4), (9, 4)], -3, 18);
     // A part with explicit bounds decides, although the other reaches further on both sides.
-    let fields = vec![field(1, -8, named(Named::Int)), field(1, 0, type1.clone()), field(1, 100, TypeSpec::BYTE)];
+    let fields =
+        vec![field(1, -8, named(Named::Int)), field(1, 0, type1.clone()), field(1, 100, TypeSpec::BYTE)];
     check(&TypeSpec::Struct { fields }, &[(-8, 4), (0, 4), (100, 1)], -3, 9);
     // Setting bounds again forgets the ones before.
     check(&TypeSpec::resized(2, 3, type1), &[(0, 4)], 2, 3);
@@ -107,7 +108,8 @@ fn displacements_count_elements_or_bytes() {
     check(&elements, &[(20, 4), (24, 4), (-4, 4), (0, 4)], -4, 32);
     let bytes = TypeSpec::HindexedBlock { blocklength: 2, displacements: vec![5, -1], inner: boxed(&int) };
     check(&bytes, &[(5, 4), (9, 4), (-1, 4), (3, 4)], -1, 16);
-    let hvector = TypeSpec::Hvector { count: 3, blocklength: 1, stride: -6, inner: boxed(&named(Named::Short)) };
+    let hvector =
+        TypeSpec::Hvector { count: 3, blocklength: 1, stride: -6, inner: boxed(&named(Named::Short)) };
     check(&hvector, &[(0, 2), (-6, 2), (-12, 2)], -12, 14);
     check(&TypeSpec::Dup(boxed(&hvector)), &[(0, 2), (-6, 2), (-12, 2)], -12, 14);
 }
@@ -136,7 +138,8 @@ fn subarrays() {
     check_elements(&spec(&[2, 2, 3], &[2, 1, 2], &[0, 1, 1], Order::Fortran), &[6, 7, 10, 11], 12);
     // Elements with a gap keep their extent.
     let inner = Box::new(TypeSpec::resized(0, 4, named(Named::Short)));
-    let spaced = TypeSpec::Subarray { sizes: vec![3], subsizes: vec![2], starts: vec![1], order: Order::C, inner };
+    let spaced =
+        TypeSpec::Subarray { sizes: vec![3], subsizes: vec![2], starts: vec![1], order: Order::C, inner };
     check(&spaced, &[(4, 2), (8, 2)], 0, 12);
 }
 
@@ -178,11 +181,11 @@ fn views_tile_the_file() {
     assert_eq!(view.file_bytes(0, 12), runs(&[10, 14, 26]));
     assert_eq!(view.file_bytes(3, 12), runs(&[30, 42, 46]));
     // The lower bound does not move data: tiles start where the displacement and the extent say.
-    let filetype = TypeSpec::resized(-8, 12, TypeSpec::HindexedBlock {
-        blocklength: 1,
-        displacements: vec![4],
-        inner: Box::new(int.clone()),
-    });
+    let filetype = TypeSpec::resized(
+        -8,
+        12,
+        TypeSpec::HindexedBlock { blocklength: 1, displacements: vec![4], inner: Box::new(int.clone()) },
+    );
     let view = View { disp: 0, etype: int, filetype };
     assert_eq!(view.file_bytes(1, 8), runs(&[16, 28]));
 }

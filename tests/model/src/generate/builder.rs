@@ -22,7 +22,7 @@ pub(super) enum Place {
 /// Grows types from copies of one element.
 pub(super) struct Builder<'a> {
     rng: &'a mut Rng,
-    padding: bool,
+    limits: Limits,
     place: Place,
     leaf: &'a TypeSpec,
     /// The lowest byte of data of the element.
@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
             Place::File => map.extent(),
             Place::Memory { .. } => map.alignment(),
         };
-        Builder { rng, padding: limits.padding, place, leaf, leaf_lb: map.true_lb(), grain }
+        Builder { rng, limits: *limits, place, leaf, leaf_lb: map.true_lb(), grain }
     }
 
     /// A type of exactly `elements` elements, at most `depth` constructors deep, whose span is at most `span` bytes;
@@ -72,7 +72,10 @@ impl<'a> Builder<'a> {
             1 => TypeSpec::Vector { count: 0, blocklength: 3, stride: 4, inner },
             2 => TypeSpec::Hvector { count: 3, blocklength: 0, stride: 16, inner },
             3 => TypeSpec::Indexed { blocks: Vec::new(), inner },
-            4 => TypeSpec::Hindexed { blocks: vec![Block { length: 0, displacement: far * self.grain }], inner },
+            4 => TypeSpec::Hindexed {
+                blocks: vec![Block { length: 0, displacement: far * self.grain }],
+                inner,
+            },
             5 => TypeSpec::IndexedBlock { blocklength: 0, displacements: vec![0, 2], inner },
             6 => TypeSpec::HindexedBlock { blocklength: 2, displacements: Vec::new(), inner },
             _ => TypeSpec::Struct { fields: Vec::new() },
@@ -106,12 +109,16 @@ impl<'a> Builder<'a> {
 
     /// Makes bounds explicit where they must be: where libraries differ, and where copies one extent apart would
     /// overlap or go back.
-    fn finish(&self, spec: TypeSpec) -> Node {
-        let mut spec = settle(spec, self.padding);
+    fn finish(&self, mut spec: TypeSpec) -> Node {
         let mut map = TypeMap::of(&spec);
+        if self.careful() && !(0..=map.true_lb() - self.leaf_lb).contains(&map.lb()) {
+            spec = TypeSpec::resized(0, round_up(map.true_ub(), self.grain), spec);
+        }
+        spec = settle(spec, self.limits.padding);
+        map = TypeMap::of(&spec);
         let span = map.true_ub() - map.true_lb();
         if map.extent() < span && !matches!(self.place, Place::Memory { overlap: true }) {
-            let lb = map.true_lb() - self.leaf_lb;
+            let lb = if self.careful() { 0 } else { map.true_lb() - self.leaf_lb };
             spec = TypeSpec::resized(lb, round_up(map.true_ub() - lb, self.grain), spec);
             map = TypeMap::of(&spec);
         }
@@ -122,6 +129,11 @@ impl<'a> Builder<'a> {
     fn inner(&mut self, n: u64, depth: u32) -> (u64, Node) {
         let (outer, inner) = self.rng.factors(n);
         (outer, self.node(inner, depth - 1))
+    }
+
+    /// Whether views must do without what some library refuses or misplaces: see [`Limits::quirks`].
+    fn careful(&self) -> bool {
+        matches!(self.place, Place::File) && !self.limits.quirks
     }
 
     fn gap(&mut self) -> i64 {
@@ -153,10 +165,17 @@ impl<'a> Builder<'a> {
         starts
     }
 
+    /// The displacement that blocks of a type are placed by: of its first element; in careful views of its lower
+    /// bound, which must not become negative either.
+    fn first(&self, inner: &Node) -> i64 {
+        let first = inner.true_lb - self.leaf_lb;
+        if self.careful() { first.min(inner.lb) } else { first }
+    }
+
     /// The lowest displacement, in units of `unit` bytes, that keeps a view's data after the start of the tile.
     fn lowest(&self, inner: &Node, unit: i64) -> i64 {
         match self.place {
-            Place::File => -((inner.true_lb - self.leaf_lb) / unit),
+            Place::File => -(self.first(inner) / unit),
             Place::Memory { .. } => i64::MIN / 2,
         }
     }
@@ -164,11 +183,15 @@ impl<'a> Builder<'a> {
     /// A stride for blocks of `width` units.
     fn stride(&mut self, count: u64, width: i64) -> i64 {
         let forward = width + self.gap();
+        let backward = if self.limits.quirks { -forward } else { -forward.max(width + 1) };
         match self.place {
             Place::File if count == 1 => self.rng.range(-3, 6),
             Place::File => forward,
-            Place::Memory { overlap: true } if self.rng.chance(40) => self.rng.range(-forward, forward),
-            Place::Memory { .. } => *self.rng.pick(&[forward, forward, -forward]),
+            Place::Memory { overlap: true } if self.rng.chance(40) => {
+                let least = if self.limits.quirks { -forward } else { 0 };
+                self.rng.range(least, forward)
+            }
+            Place::Memory { .. } => *self.rng.pick(&[forward, forward, backward]),
         }
     }
 
@@ -185,7 +208,12 @@ impl<'a> Builder<'a> {
         let (outer, inner) = self.inner(n, depth);
         let (count, blocklength) = self.rng.factors(outer);
         let stride = i32::try_from(self.stride(count, signed(blocklength))).expect("strides are small");
-        TypeSpec::Vector { count: int(count), blocklength: int(blocklength), stride, inner: Box::new(inner.spec) }
+        TypeSpec::Vector {
+            count: int(count),
+            blocklength: int(blocklength),
+            stride,
+            inner: Box::new(inner.spec),
+        }
     }
 
     fn hvector(&mut self, n: u64, depth: u32) -> TypeSpec {
@@ -193,7 +221,12 @@ impl<'a> Builder<'a> {
         let (count, blocklength) = self.rng.factors(outer);
         let width = round_up(signed(blocklength) * inner.extent, self.grain) / self.grain;
         let stride = self.stride(count, width) * self.grain;
-        TypeSpec::Hvector { count: int(count), blocklength: int(blocklength), stride, inner: Box::new(inner.spec) }
+        TypeSpec::Hvector {
+            count: int(count),
+            blocklength: int(blocklength),
+            stride,
+            inner: Box::new(inner.spec),
+        }
     }
 
     /// Lengths of up to six blocks.
@@ -210,7 +243,7 @@ impl<'a> Builder<'a> {
         let starts = self.starts(&widths, lowest);
         let block = |(&length, displacement)| Block { length: int(length), displacement };
         let mut blocks: Vec<Block> = lengths.iter().zip(starts).map(block).collect();
-        if self.rng.chance(15) {
+        if self.rng.chance(15) && !self.careful() {
             let at = self.rng.index(blocks.len() + 1);
             blocks.insert(at, Block { length: 0, displacement: self.rng.range(-5, 20) });
         }
@@ -243,7 +276,8 @@ impl<'a> Builder<'a> {
         let (outer, inner) = self.inner(n, depth);
         let unit = inner.extent.max(1);
         let (blocklength, starts) = self.equal_blocks(outer, &inner, unit, 1);
-        let displacements = starts.iter().map(|&d| i32::try_from(d).expect("displacements are small")).collect();
+        let displacements =
+            starts.iter().map(|&d| i32::try_from(d).expect("displacements are small")).collect();
         TypeSpec::IndexedBlock { blocklength, displacements, inner: Box::new(inner.spec) }
     }
 
@@ -261,18 +295,18 @@ impl<'a> Builder<'a> {
             self.rng.composition(n, parts).into_iter().map(|part| self.inner(part, depth)).collect();
         // From the first byte of a part's data: parts may have been moved off 0.
         let width = |(length, inner): &(u64, Node)| {
-            let span = signed(length - 1) * inner.extent + inner.true_ub - inner.true_lb + self.leaf_lb;
+            let span = signed(length - 1) * inner.extent + inner.true_ub - self.first(inner);
             round_up(span, self.grain) / self.grain
         };
         let widths: Vec<i64> = parts.iter().map(width).collect();
         let starts = self.starts(&widths, 0);
         let field = |((length, inner), start): ((u64, Node), i64)| Field {
             length: int(length),
-            displacement: start * self.grain - (inner.true_lb - self.leaf_lb),
+            displacement: start * self.grain - self.first(&inner),
             inner: inner.spec,
         };
         let mut fields: Vec<Field> = parts.into_iter().zip(starts).map(field).collect();
-        if self.rng.chance(15) {
+        if self.rng.chance(15) && !self.careful() {
             let at = self.rng.index(fields.len() + 1);
             let displacement = self.rng.range(-5, 20);
             let inner = TypeSpec::Named(*self.rng.pick(&Named::ALL));
@@ -322,6 +356,7 @@ impl<'a> Builder<'a> {
         let first = node.true_lb - self.leaf_lb;
         let lb = match self.rng.below(4) {
             0 => 0,
+            _ if self.careful() => 0,
             1 => first,
             2 => first - self.gap() * self.grain,
             _ => first + self.rng.range(-4, 4) * self.grain,
@@ -341,9 +376,13 @@ impl<'a> Builder<'a> {
         let (outer, inner) = self.inner(n, depth);
         let (rows, columns) = self.rng.factors(outer);
         let stride = inner.extent;
-        let column =
-            TypeSpec::Vector { count: int(rows), blocklength: 1, stride: int(columns), inner: Box::new(inner.spec) };
-        let column = settle(column, self.padding);
+        let column = TypeSpec::Vector {
+            count: int(rows),
+            blocklength: 1,
+            stride: int(columns),
+            inner: Box::new(inner.spec),
+        };
+        let column = settle(column, self.limits.padding);
         TypeSpec::Hvector { count: int(columns), blocklength: 1, stride, inner: Box::new(column) }
     }
 }

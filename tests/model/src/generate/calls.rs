@@ -43,8 +43,11 @@ impl Calls<'_> {
                     positions[rank] += *length;
                 }
             }
-            let ranks =
-                extents.iter().enumerate().map(|(rank, &extent)| self.access(rng, kind, rank, extent)).collect();
+            let ranks = extents
+                .iter()
+                .enumerate()
+                .map(|(rank, &extent)| self.access(rng, kind, rank, extent))
+                .collect();
             if kind.is_write() {
                 last_write = Some(extents);
             }
@@ -117,7 +120,11 @@ impl Calls<'_> {
         let count = elements / part;
         let span_max = 2048 + 8 * element.extent() * int(part) as i64;
         let depth = rng.below(5) as u32;
-        let spec = Builder::new(rng, self.limits, place, element).build(part, depth, span_max / count.min(64) as i64);
+        let spec = Builder::new(rng, self.limits, place, element).build(
+            part,
+            depth,
+            span_max / count.min(64) as i64,
+        );
         (spec, int(count))
     }
 }

@@ -16,11 +16,16 @@ pub(super) struct Etypes {
     pub(super) ranks: Vec<TypeSpec>,
 }
 
-/// Mostly one predefined type for all ranks; sometimes derived ones, sometimes different ones.
-pub(super) fn choose(rng: &mut Rng, limits: &Limits, ranks: usize) -> Etypes {
-    let classes = classes(limits);
+/// Mostly one predefined type for all ranks; sometimes derived ones, sometimes different ones. With `plain`, only types
+/// without holes.
+pub(super) fn choose(rng: &mut Rng, limits: &Limits, ranks: usize, plain: bool) -> Etypes {
+    let mut classes = classes(limits);
+    if plain {
+        classes.iter_mut().for_each(|class| class.retain(|spec| spec.extent().unsigned_abs() == spec.size()));
+        classes.retain(|class| !class.is_empty());
+    }
     let all = match rng.below(20) {
-        0 => vec![random(rng, limits)],
+        0 if !plain => vec![random(rng, limits)],
         1..=7 => vec![TypeSpec::BYTE],
         8 | 9 => vec![TypeSpec::Named(Named::Int)],
         10 | 11 => vec![TypeSpec::Named(Named::Double)],
@@ -72,12 +77,14 @@ fn random(rng: &mut Rng, limits: &Limits) -> TypeSpec {
 /// its basic type when it has only one, or a struct of its basic elements at other places.
 pub(super) fn memory_element(rng: &mut Rng, limits: &Limits, etype: &TypeSpec) -> (TypeSpec, u64) {
     let signature = TypeMap::of(etype).signature();
-    let named = |basic| TypeSpec::Named(match basic {
-        Basic::Byte => Named::Byte,
-        Basic::Short => Named::Short,
-        Basic::Int => Named::Int,
-        Basic::Double => Named::Double,
-    });
+    let named = |basic| {
+        TypeSpec::Named(match basic {
+            Basic::Byte => Named::Byte,
+            Basic::Short => Named::Short,
+            Basic::Int => Named::Int,
+            Basic::Double => Named::Double,
+        })
+    };
     match rng.below(10) {
         0..=2 if signature.iter().all(|&basic| basic == signature[0]) => {
             (named(signature[0]), signature.len() as u64)

@@ -10,6 +10,7 @@ use crate::rng::Rng;
 use crate::spec::{Block, Dimension, Field, Order, TypeSpec};
 use crate::typemap::signed;
 use crate::view::View;
+use std::collections::BTreeSet;
 
 /// The views of a case, and what the choice of accesses needs to know of them. All `disp` are relative until
 /// [`place`](super::place::place) moves them.
@@ -35,12 +36,14 @@ struct Drawer<'a> {
     etypes: &'a Etypes,
     /// Etypes that a rank's access should have, more or less.
     target: u64,
+    /// The ranks that have nothing, whatever their view.
+    idle: BTreeSet<usize>,
 }
 
 /// The views of a family; `share` is the data in bytes that one access should have.
 pub(super) fn views(rng: &mut Rng, limits: &Limits, family: Family, etypes: &Etypes, share: u64) -> Views {
     let target = (share / etypes.ranks[0].size()).max(1);
-    let mut drawer = Drawer { rng, limits, etypes, target };
+    let mut drawer = Drawer { rng, limits, etypes, target, idle: BTreeSet::new() };
     let ranks = match family {
         Family::Independent => drawer.independent(),
         Family::Dealt => drawer.dealt(),
@@ -50,8 +53,11 @@ pub(super) fn views(rng: &mut Rng, limits: &Limits, family: Family, etypes: &Ety
         Family::Same => drawer.same(),
     };
     let etype_sizes: Vec<u64> = ranks.iter().map(|view| view.etype.size()).collect();
-    let tile_etypes: Vec<u64> =
-        ranks.iter().zip(&etype_sizes).map(|(view, size)| view.filetype.size() / size).collect();
+    let tile = |(rank, view): (usize, &View)| match drawer.idle.contains(&rank) {
+        true => 0,
+        false => view.filetype.size() / etype_sizes[rank],
+    };
+    let tile_etypes: Vec<u64> = ranks.iter().enumerate().map(tile).collect();
     let tile_mean = (tile_etypes.iter().sum::<u64>() / ranks.len() as u64).max(1);
     let aligned = !matches!(family, Family::Independent | Family::Blocks);
     Views { ranks, etype_sizes, tile_etypes, tile_mean, aligned, same: family == Family::Same }
@@ -69,10 +75,14 @@ impl Drawer<'_> {
 
     /// The view of a rank that has nothing.
     fn nothing(&mut self, rank: usize) -> View {
+        self.idle.insert(rank);
         let etype = &self.etypes.ranks[rank];
         let empty = self.limits.empty;
-        let filetype =
-            if empty { Builder::new(self.rng, self.limits, Place::File, etype).empty() } else { etype.clone() };
+        let filetype = if empty {
+            Builder::new(self.rng, self.limits, Place::File, etype).empty()
+        } else {
+            etype.clone()
+        };
         self.view(rank, 0, filetype)
     }
 
@@ -99,13 +109,14 @@ impl Drawer<'_> {
         let mut views = Vec::new();
         for rank in 0..self.ranks() {
             let mut filetype = self.nested(rank);
-            if far == Some(rank) {
+            if far == Some(rank) && filetype.true_extent() <= filetype.extent() {
                 // A hole that 32 bits cannot count, after so many elements that few accesses reach a third tile.
                 let hole = self.rng.range(1 << 30, 1 << 31) / self.etypes.unit * self.etypes.unit;
                 let before = int((4 * self.target).min(2000)) + 1;
                 let block = |length, displacement| Block { length, displacement };
                 let blocks = vec![block(before, 0), block(1, hole)];
-                filetype = settle(TypeSpec::Hindexed { blocks, inner: Box::new(filetype) }, self.limits.padding);
+                filetype =
+                    settle(TypeSpec::Hindexed { blocks, inner: Box::new(filetype) }, self.limits.padding);
             }
             views.push(self.view(rank, 0, filetype));
         }
@@ -211,14 +222,21 @@ impl Drawer<'_> {
         let length = segments[0].1;
         let equal = segments.iter().all(|segment| segment.1 == length);
         let blocks = |unit| -> Vec<Block> {
-            segments.iter().map(|&(at, length)| Block { length: int(length), displacement: at * unit }).collect()
+            segments
+                .iter()
+                .map(|&(at, length)| Block { length: int(length), displacement: at * unit })
+                .collect()
         };
         let inner = Box::new(etype.clone());
         let blocklength = int(length);
         let spec = match self.rng.below(5) {
             0 if equal => {
                 let small = |&(at, _): &(i64, u64)| i32::try_from(at).expect("tiles are small");
-                TypeSpec::IndexedBlock { blocklength, displacements: segments.iter().map(small).collect(), inner }
+                TypeSpec::IndexedBlock {
+                    blocklength,
+                    displacements: segments.iter().map(small).collect(),
+                    inner,
+                }
             }
             1 if equal => {
                 let displacements = segments.iter().map(|&(at, _)| at * unit).collect();
@@ -246,8 +264,7 @@ impl Drawer<'_> {
         let ranks = self.ranks();
         let used = if self.rng.chance(70) { ranks } else { self.rng.index(ranks) + 1 };
         let parts = self.rng.index(4) + 1;
-        let grid: Vec<i32> =
-            arrays::product(self.rng, used as u64, parts).into_iter().map(int).collect();
+        let grid: Vec<i32> = arrays::product(self.rng, used as u64, parts).into_iter().map(int).collect();
         // A side of the local arrays: about the root of the target, so that their volume is about the target.
         let volume = self.target.min(4096) as f64;
         let side = (volume.powf(1.0 / parts as f64) as i32).max(1);

@@ -19,7 +19,9 @@ pub(super) fn choose(rng: &mut Rng, ranks: usize, hull: (u64, u64)) -> Vec<(Stri
     if rng.chance(50) {
         set("cb_config_list", String::from(*rng.pick(&["*:1", "*:2", "*:*"])));
     }
-    for (key, percent) in [("romio_cb_write", 45), ("romio_cb_read", 45), ("romio_ds_write", 40), ("romio_ds_read", 40)] {
+    for (key, percent) in
+        [("romio_cb_write", 45), ("romio_cb_read", 45), ("romio_ds_write", 40), ("romio_ds_read", 40)]
+    {
         if rng.chance(percent) {
             // Two of three leave collective buffering on: that path is what is under test.
             set(key, String::from(*rng.pick(&["enable", "enable", "automatic", "automatic", "disable"])));
@@ -28,7 +30,10 @@ pub(super) fn choose(rng: &mut Rng, ranks: usize, hull: (u64, u64)) -> Vec<(Stri
     let cyclic = rng.chance(25);
     if rng.chance(45) || cyclic {
         let least = if cyclic { span / 4096 } else { 0 };
-        let units: Vec<u64> = [1, 7, 64, 512, 4096, 65536, 1 << 20, 1 << 24].into_iter().filter(|&unit| unit >= least).collect();
+        let units: Vec<u64> = [1, 7, 64, 512, 4096, 65536, 1 << 20, 1 << 24]
+            .into_iter()
+            .filter(|&unit| unit >= least)
+            .collect();
         set("striping_unit", rng.pick(&units).to_string());
     }
     if rng.chance(20) {

@@ -22,8 +22,10 @@ pub fn generate(seed: u64, limits: &Limits) -> Case {
     let ranks = rank_count(rng, limits);
     let kinds = op_kinds(rng);
     let budget = data_budget(rng, limits);
-    let etypes = etypes::choose(rng, limits, ranks);
-    let family = family(rng, &kinds);
+    // Views on which every library keeps its file pointer right.
+    let plain = !limits.quirks && kinds.iter().any(|kind| !kind.is_at());
+    let etypes = etypes::choose(rng, limits, ranks, plain);
+    let family = family(rng, &kinds, plain);
     let share = budget / (ranks as u64 * kinds.len() as u64);
     let views = families::views(rng, limits, family, &etypes, share);
     let ops = Calls { limits, views: &views, kinds: &kinds, share }.ops(rng);
@@ -71,10 +73,11 @@ fn data_budget(rng: &mut Rng, limits: &Limits) -> u64 {
     (rng.below(top) + 1).min(limits.bytes_max)
 }
 
-fn family(rng: &mut Rng, kinds: &[OpKind]) -> Family {
-    let same = if kinds.iter().any(|kind| kind.is_write()) { 0 } else { 30 };
+fn family(rng: &mut Rng, kinds: &[OpKind], plain: bool) -> Family {
+    let same = if plain || kinds.iter().any(|kind| kind.is_write()) { 0 } else { 30 };
+    let independent = if plain { 0 } else { 26 };
     *rng.weighted(&[
-        (26, Family::Independent),
+        (independent, Family::Independent),
         (26, Family::Dealt),
         (18, Family::Array),
         (14, Family::Strided),

@@ -37,7 +37,8 @@ fn apart(rng: &mut Rng, case: &mut Case) {
     order.sort_by_key(|&rank| hulls[rank].is_some_and(|(first, end)| end - first >= 1 << 30));
     let gap_max = *rng.weighted(&[(60, 1), (40, 300)]);
     let unit = case.ranks[0].view.etype.extent().unsigned_abs();
-    let by_offset = case.family == Family::Blocks && case.ops.iter().all(|op| op.kind.is_at()) && rng.chance(50);
+    let by_offset =
+        case.family == Family::Blocks && case.ops.iter().all(|op| op.kind.is_at()) && rng.chance(50);
     let mut cursor = 0;
     for rank in order {
         let Some((first, end)) = hulls[rank] else { continue };
@@ -85,7 +86,8 @@ fn spread(rng: &mut Rng, case: &mut Case) {
 /// All explicit offsets are far away, by whole tiles.
 fn skip_tiles(rng: &mut Rng, case: &mut Case) {
     let tile = |rank: &crate::case::RankCase| rank.view.filetype.extent().unsigned_abs();
-    let extents: Vec<u64> = case.ranks.iter().filter(|rank| rank.view.filetype.size() > 0).map(tile).collect();
+    let extents: Vec<u64> =
+        case.ranks.iter().filter(|rank| rank.view.filetype.size() > 0).map(tile).collect();
     let Some(&extent) = extents.first() else { return };
     if extents.iter().any(|&other| other != extent) {
         return shift(rng, case);

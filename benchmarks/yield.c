@@ -1,9 +1,10 @@
 /* Preload this under MPICH over UCX when there are more ranks than cores.
  *
- * A rank that waits for a message calls ucp_worker_progress in a loop, and never gives up its core to the rank that should
- * send the message: with 8 ranks on 2 cores a barrier then lasts as long as the scheduler's time slices, and a benchmark
- * measures the scheduler. libmpich calls the function through its procedure linkage table, so this one comes first: it does
- * what the real one does and, when that found nothing to do, lets another process run.
+ * A rank that waits for a message calls ucp_worker_progress in a loop, and never gives up its core to the
+ * rank that should send the message: with 8 ranks on 2 cores a barrier then lasts as long as the scheduler's
+ * time slices, and a benchmark measures the scheduler. libmpich calls the function through its procedure
+ * linkage table, so this one comes first: it does what the real one does and, when that found nothing to do,
+ * lets another process run.
  *
  *     cc -O2 -shared -fPIC -o yield.so yield.c -ldl
  *     mpirun -genv LD_PRELOAD $PWD/yield.so -n 8 ./program

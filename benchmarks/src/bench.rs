@@ -35,11 +35,12 @@ impl Program {
     fn about(self) -> &'static str {
         match self {
             Program::Cube => {
-                "Writes and reads an N x N x N array of doubles, cut into one block a rank, by collective MPI-IO calls"
+                "Writes and reads an N x N x N array of doubles, cut into one block a rank, by collective \
+                 MPI-IO calls"
             }
             Program::Btio => {
-                "Writes and reads an N x N x N array of doubles in the block-tridiagonal partition of BTIO (a square number \
-                 of ranks), by collective MPI-IO calls"
+                "Writes and reads an N x N x N array of doubles in the block-tridiagonal partition of BTIO \
+                 (a square number of ranks), by collective MPI-IO calls"
             }
         }
     }
@@ -201,7 +202,8 @@ impl<'a> Bench<'a> {
             None => (0..ranks).collect(),
         };
         let (blocks, partition) = program.blocks(n, dims, ranks, parts[rank])?;
-        // Every rank looks at all parts, so that all of them refuse an array that one of them could not transfer.
+        // Every rank looks at all parts, so that all of them refuse an array that one of them could not
+        // transfer.
         for part in 0..ranks {
             let doubles: u64 = program.blocks(n, dims, ranks, part)?.0.iter().map(Block::volume).sum();
             if i32::try_from(doubles).is_err() {
@@ -236,7 +238,8 @@ impl<'a> Bench<'a> {
         self.array_doubles() * 8 * u64::from(self.options.steps)
     }
 
-    /// Refuses to destroy a file that was there before, and to read one that is not what an earlier run left. Collective.
+    /// Refuses to destroy a file that was there before, and to read one that is not what an earlier run left.
+    /// Collective.
     fn check_file(&self) -> Result<(), Failure> {
         let Options { file, overwrite, read_only, .. } = self.options;
         let found = Path::new(file).metadata().map(|metadata| metadata.len());
@@ -261,8 +264,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Writes and reads the whole file once, untimed: connections, code and (unless every pass starts cold) the file's pages
-    /// are then in place. The read is through the handle that wrote. Collective.
+    /// Writes and reads the whole file once, untimed: connections, code and (unless every pass starts cold)
+    /// the file's pages are then in place. The read is through the handle that wrote. Collective.
     fn warm_up(&mut self) -> Result<(), Failure> {
         let Options { read_only, write_only, .. } = *self.options;
         if !read_only {
@@ -281,8 +284,9 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Verifies the file in its own order, each rank a contiguous share of it, by independent reads without a view: a view
-    /// that were understood wrongly, but alike in writing and in reading, would show here. Collective.
+    /// Verifies the file in its own order, each rank a contiguous share of it, by independent reads without a
+    /// view: a view that were understood wrongly, but alike in writing and in reading, would show here.
+    /// Collective.
     fn verify_layout(&mut self) -> Result<(), MpiError> {
         const CHUNK: usize = 1 << 16;
         if self.options.no_verify {
@@ -382,8 +386,8 @@ impl<'a> Bench<'a> {
         let (n, array) = (self.options.size, self.array_doubles());
         let (step, at) = (index / array, index % array);
         eprintln!(
-            "{}: rank {}: {count} doubles {what} are wrong; the first, element [{}, {}, {}] of step {step}, at byte {} of the \
-             file, is {found} and should be {expected}",
+            "{}: rank {}: {count} doubles {what} are wrong; the first, element [{}, {}, {}] of step {step}, \
+             at byte {} of the file, is {found} and should be {expected}",
             self.name,
             self.world.rank(),
             at / (n * n),
@@ -412,14 +416,16 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Exchanges a byte between all pairs, so that what MPI allocates for connections is there before memory is measured.
+/// Exchanges a byte between all pairs, so that what MPI allocates for connections is there before memory is
+/// measured.
 fn connect(world: &SimpleCommunicator) {
     let send = vec![0_u8; usize::try_from(world.size()).expect("a size is positive")];
     let mut received = send.clone();
     world.all_to_all_into(&send[..], &mut received[..]);
 }
 
-/// Makes a collective call after a barrier: what it returns, and the longest time that it took on any rank, in seconds.
+/// Makes a collective call after a barrier: what it returns, and the longest time that it took on any rank,
+/// in seconds.
 fn timed<T>(
     world: &SimpleCommunicator,
     call: impl FnOnce() -> Result<T, MpiError>,

@@ -1,7 +1,8 @@
 //! What the benchmark programs share.
 //!
-//! `cube` and `btio` are ordinary MPI programs: they make standard MPI-IO calls only and know nothing of tatpio, so that
-//! one binary measures whatever MPI-IO implementation it runs under. `compare` starts them under several and compares.
+//! `cube` and `btio` are ordinary MPI programs: they make standard MPI-IO calls only and know nothing of
+//! tatpio, so that one binary measures whatever MPI-IO implementation it runs under. `compare` starts them
+//! under several and compares.
 //!
 //! ```text
 //! options    the command line of cube and btio

@@ -1,7 +1,8 @@
 //! The MPI-IO calls of the benchmarks: every `unsafe` of this crate, each return code checked.
 //!
-//! Names follow the MPI standard; MPI-4.1, chapter 14 is the reference. Calls marked *collective* must be made by all ranks
-//! of the file's communicator. MPI must stay initialized while any value of this module lives.
+//! Names follow the MPI standard; MPI-4.1, chapter 14 is the reference. Calls marked *collective* must be
+//! made by all ranks of the file's communicator. MPI must stay initialized while any value of this module
+//! lives.
 
 use crate::partition::Block;
 use mpi::ffi;
@@ -41,15 +42,16 @@ fn check(code: c_int, call: &'static str, subject: &str) -> Result<()> {
 fn error_text(code: c_int) -> String {
     let mut text = [0; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut len = 0;
-    // SAFETY: MPI_Error_string writes at most MPI_MAX_ERROR_STRING characters and a final zero; `text` has that room.
+    // SAFETY: MPI_Error_string writes at most MPI_MAX_ERROR_STRING characters and a final zero; `text` has
+    // that room.
     let known = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut len) };
     if u32::try_from(known) == Ok(ffi::MPI_SUCCESS) { text_of(&text) } else { format!("error code {code}") }
 }
 
 /// The text up to the first zero; `buffer` must hold one, which the callers' spare last element guarantees.
 fn text_of(buffer: &[c_char]) -> String {
-    // SAFETY: every caller passes a zeroed array one longer than MPI may fill, so a zero lies inside it; the slice keeps it
-    // alive and unchanged through this call.
+    // SAFETY: every caller passes a zeroed array one longer than MPI may fill, so a zero lies inside it; the
+    // slice keeps it alive and unchanged through this call.
     unsafe { CStr::from_ptr(buffer.as_ptr()) }.to_string_lossy().into_owned()
 }
 
@@ -107,8 +109,9 @@ impl Info {
         for nth in 0..count {
             let (mut key, mut value, mut found) = ([0; KEY + 1], [0; VALUE + 1], 0);
             let room = c_int::try_from(VALUE).expect("MPI_MAX_INFO_VAL is small");
-            // SAFETY: `key` has room for MPI_MAX_INFO_KEY characters and a zero, `value` for `room` characters and a zero, as
-            // the two calls require; the first call wrote the key that the second reads.
+            // SAFETY: `key` has room for MPI_MAX_INFO_KEY characters and a zero, `value` for `room`
+            // characters and a zero, as the two calls require; the first call wrote the key that the second
+            // reads.
             unsafe {
                 let code = ffi::MPI_Info_get_nthkey(self.0, nth, key.as_mut_ptr());
                 check(code, "MPI_Info_get_nthkey", &nth.to_string())?;
@@ -125,7 +128,8 @@ impl Info {
 
 impl Drop for Info {
     fn drop(&mut self) {
-        // SAFETY: the handle came from MPI and is freed once, here. A failure leaks a few bytes: nothing to be done.
+        // SAFETY: the handle came from MPI and is freed once, here. A failure leaks a few bytes: nothing to
+        // be done.
         let _ = unsafe { ffi::MPI_Info_free(&mut self.0) };
     }
 }
@@ -162,7 +166,8 @@ impl Derived {
         let sizes = [int(n)?; 3];
         let (counts, starts) = ([int(z)?, int(y)?, int(x)?], [int(z0)?, int(y0)?, int(x0)?]);
         let order = c_int::try_from(ffi::MPI_ORDER_C).expect("MPI_ORDER_C is small");
-        // SAFETY: the three arrays have the three elements announced, and the constructor writes the new handle.
+        // SAFETY: the three arrays have the three elements announced, and the constructor writes the new
+        // handle.
         unsafe {
             Derived::new(call, &subject, |raw| {
                 let (sizes, counts, starts) = (sizes.as_ptr(), counts.as_ptr(), starts.as_ptr());
@@ -176,7 +181,8 @@ impl Derived {
         let count = c_int::try_from(parts.len()).expect("as many cells as the root of the rank count");
         let (lengths, displacements) = (vec![1; parts.len()], vec![0; parts.len()]);
         let types: Vec<ffi::MPI_Datatype> = parts.iter().map(|part| part.0).collect();
-        // SAFETY: the three arrays have `count` elements, the types are live, and the constructor writes the new handle.
+        // SAFETY: the three arrays have `count` elements, the types are live, and the constructor writes the
+        // new handle.
         unsafe {
             Derived::new("MPI_Type_create_struct", &format!("{count} subarrays"), |raw| {
                 let (lengths, displacements) = (lengths.as_ptr(), displacements.as_ptr());
@@ -188,7 +194,8 @@ impl Derived {
 
 impl Drop for Derived {
     fn drop(&mut self) {
-        // SAFETY: the handle came from an MPI constructor and is freed once, here; MPI keeps what files still need.
+        // SAFETY: the handle came from an MPI constructor and is freed once, here; MPI keeps what files still
+        // need.
         let _ = unsafe { ffi::MPI_Type_free(&mut self.0) };
     }
 }
@@ -197,11 +204,11 @@ impl Drop for Derived {
 pub struct FileType(Option<Derived>);
 
 impl FileType {
-    /// The doubles of `blocks`, which must be in file order, within an array of edge `n`. Successive passes over the view
-    /// move on to the next array in the file.
+    /// The doubles of `blocks`, which must be in file order, within an array of edge `n`. Successive passes
+    /// over the view move on to the next array in the file.
     ///
-    /// A block without elements is left out, because MPI knows no empty subarray; without any block the view is of plain
-    /// doubles, of which the rank then transfers none.
+    /// A block without elements is left out, because MPI knows no empty subarray; without any block the view
+    /// is of plain doubles, of which the rank then transfers none.
     pub fn new(n: u64, blocks: &[Block]) -> Result<FileType> {
         let full = blocks.iter().filter(|block| block.volume() > 0);
         let mut parts = full.map(|block| Derived::subarray(n, block)).collect::<Result<Vec<_>>>()?;
@@ -251,7 +258,8 @@ impl File {
             Mode::Read => ffi::MPI_MODE_RDONLY,
         };
         let mut raw = MaybeUninit::uninit();
-        // SAFETY: communicator and info are live, the path ends in zero, and the handle is read only after success.
+        // SAFETY: communicator and info are live, the path ends in zero, and the handle is read only after
+        // success.
         unsafe {
             let code =
                 ffi::MPI_File_open(comm.as_raw(), c_path.as_ptr(), mode(flags), info.0, raw.as_mut_ptr());
@@ -262,8 +270,8 @@ impl File {
 
     /// Shows the doubles of `filetype` and nothing else. Collective.
     pub fn set_view(&self, filetype: &FileType) -> Result<()> {
-        // SAFETY: the file is open, both datatypes are committed, the data representation is a C string, and MPI_INFO_NULL
-        // means no hints.
+        // SAFETY: the file is open, both datatypes are committed, the data representation is a C string, and
+        // MPI_INFO_NULL means no hints.
         let code = unsafe {
             let (etype, native) = (ffi::RSMPI_DOUBLE, c"native".as_ptr());
             ffi::MPI_File_set_view(self.raw, 0, etype, filetype.raw(), native, ffi::RSMPI_INFO_NULL)
@@ -290,7 +298,8 @@ impl File {
         let call = "MPI_File_read_all";
         let count = self.count(buffer, call)?;
         let mut status = MaybeUninit::uninit();
-        // SAFETY: `buffer` has room for `count` doubles, any bytes are a double, and the status is a place for one.
+        // SAFETY: `buffer` has room for `count` doubles, any bytes are a double, and the status is a place
+        // for one.
         let code = unsafe {
             let buffer = buffer.as_mut_ptr().cast();
             ffi::MPI_File_read_all(self.raw, buffer, count, ffi::RSMPI_DOUBLE, status.as_mut_ptr())
@@ -299,13 +308,15 @@ impl File {
         self.transferred(&status, count, call)
     }
 
-    /// Reads into `buffer` from a double of the view on, leaving the file pointer alone. Local. A short read is an error.
+    /// Reads into `buffer` from a double of the view on, leaving the file pointer alone. Local. A short read
+    /// is an error.
     pub fn read_at(&self, first: u64, buffer: &mut [f64]) -> Result<()> {
         let call = "MPI_File_read_at";
         let count = self.count(buffer, call)?;
         let offset = ffi::MPI_Offset::try_from(first).expect("within a file");
         let mut status = MaybeUninit::uninit();
-        // SAFETY: `buffer` has room for `count` doubles, any bytes are a double, and the status is a place for one.
+        // SAFETY: `buffer` has room for `count` doubles, any bytes are a double, and the status is a place
+        // for one.
         let code = unsafe {
             let buffer = buffer.as_mut_ptr().cast();
             ffi::MPI_File_read_at(self.raw, offset, buffer, count, ffi::RSMPI_DOUBLE, status.as_mut_ptr())

@@ -1,13 +1,14 @@
 //! The command line of `cube` and `btio`.
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 
 /// The options of both programs.
 #[derive(Clone, Debug, Parser)]
 #[command(version)]
 pub struct Options {
     /// Doubles along each edge of the array
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 256)]
+    #[arg(value_parser = value_parser!(u64).range(1..=100_000))]
     pub size: u64,
 
     /// The file; deleted at the end unless --keep is given
@@ -23,11 +24,11 @@ pub struct Options {
     pub keep: bool,
 
     /// Measured passes over the file
-    #[arg(long, value_name = "TIMES", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "TIMES", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
     pub repeat: u32,
 
     /// Arrays in the file, one collective call each, as in a program that writes a checkpoint every so often
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     pub steps: u32,
 
     /// Write only, read nothing
@@ -42,8 +43,8 @@ pub struct Options {
     #[arg(long)]
     pub no_verify: bool,
 
-    /// Delete the file before every pass that writes it, so that the file system allocates it anew each time; by default it
-    /// has been written once before the first measured pass
+    /// Delete the file before every pass that writes it, so that the file system allocates it anew each time;
+    /// by default it has been written once before the first measured pass
     #[arg(long, conflicts_with = "read_only")]
     pub cold: bool,
 
@@ -55,8 +56,8 @@ pub struct Options {
     #[arg(long = "hint", value_name = "KEY=VALUE", value_parser = key_value)]
     pub hints: Vec<(String, String)>,
 
-    /// Deal the parts of the array to the ranks in a random order drawn from SEED, as if the ranks ran on nodes from all
-    /// over the machine
+    /// Deal the parts of the array to the ranks in a random order drawn from SEED, as if the ranks ran on
+    /// nodes from all over the machine
     #[arg(long, value_name = "SEED")]
     pub scatter: Option<u64>,
 

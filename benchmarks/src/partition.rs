@@ -1,6 +1,8 @@
-//! Which blocks of an N x N x N array each rank holds: cube and block-tridiagonal (TATP paper, section 5.2, figure 8).
+//! Which blocks of an N x N x N array each rank holds: cube and block-tridiagonal (TATP paper, section 5.2,
+//! figure 8).
 //!
-//! Coordinates are `[z, y, x]`, slowest first: the file stores the array in row-major order. All counts are in doubles.
+//! Coordinates are `[z, y, x]`, slowest first: the file stores the array in row-major order. All counts are
+//! in doubles.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,8 +27,8 @@ impl Block {
         self.count.iter().product()
     }
 
-    /// The rows of the block within an array of edge `n`, in file order: the global index of the first double of each,
-    /// and the number of doubles.
+    /// The rows of the block within an array of edge `n`, in file order: the global index of the first double
+    /// of each, and the number of doubles.
     pub fn rows(&self, n: u64) -> impl Iterator<Item = (u64, u64)> {
         let Block { start, count } = *self;
         let in_plane =
@@ -45,7 +47,8 @@ pub fn share(n: u64, parts: u64, part: u64) -> Range<u64> {
     start..start + least + u64::from(part < more)
 }
 
-/// The block of `rank` when the array is cut `dims[0]` x `dims[1]` x `dims[2]` times, ranks in row-major order.
+/// The block of `rank` when the array is cut `dims[0]` x `dims[1]` x `dims[2]` times, ranks in row-major
+/// order.
 ///
 /// Panics unless `rank` is below the product of `dims`.
 pub fn cube(n: u64, dims: [u64; 3], rank: u64) -> Block {
@@ -69,10 +72,11 @@ impl fmt::Display for NotSquare {
     }
 }
 
-/// The cells of `rank` in the block-tridiagonal partition, one in each of the sqrt(ranks) slices along z, in file order.
+/// The cells of `rank` in the block-tridiagonal partition, one in each of the sqrt(ranks) slices along z, in
+/// file order.
 ///
-/// The array is cut into q x q x q cells, q = sqrt(ranks). In slice 0 rank r holds row r / q, column r % q; from one slice
-/// to the next it moves one row up and one column right, around the edges.
+/// The array is cut into q x q x q cells, q = sqrt(ranks). In slice 0 rank r holds row r / q, column r % q;
+/// from one slice to the next it moves one row up and one column right, around the edges.
 ///
 /// Errors: `ranks` is not a square. Panics unless `rank < ranks`.
 pub fn btio(n: u64, ranks: u64, rank: u64) -> Result<Vec<Block>, NotSquare> {
@@ -89,11 +93,12 @@ pub fn btio(n: u64, ranks: u64, rank: u64) -> Result<Vec<Block>, NotSquare> {
     Ok((0..q).map(cell).collect())
 }
 
-/// Which part of the array each rank takes when ranks are scattered: a permutation of `0..ranks` drawn from `seed`.
+/// Which part of the array each rank takes when ranks are scattered: a permutation of `0..ranks` drawn from
+/// `seed`.
 ///
-/// Neighbours in the array are then no longer neighbours in rank order, as in a job whose nodes the scheduler picked from
-/// all over the machine. The generator (splitmix64, Steele et al. 2014) is written out here, so that a seed means
-/// the same permutation in every version of the program.
+/// Neighbours in the array are then no longer neighbours in rank order, as in a job whose nodes the scheduler
+/// picked from all over the machine. The generator (splitmix64, Steele et al. 2014) is written out here, so
+/// that a seed means the same permutation in every version of the program.
 pub fn scatter(ranks: u64, seed: u64) -> Vec<u64> {
     let mut state = seed;
     let mut next = || {
@@ -153,7 +158,8 @@ mod tests {
 
     #[test]
     fn btio_is_figure_8b() {
-        // The paper's example: of nine processes, process 6 holds row 2, column 0 of slice 0; row 1, column 1 of slice 1.
+        // The paper's example: of nine processes, process 6 holds row 2, column 0 of slice 0; row 1, column 1
+        // of slice 1.
         let cells = btio(9, 9, 6).unwrap();
         let starts: Vec<[u64; 3]> = cells.iter().map(|cell| cell.start).collect();
         assert_eq!(starts, [[0, 6, 0], [3, 3, 3], [6, 0, 6]]);

@@ -39,8 +39,8 @@ pub struct Report {
     pub doubles_wrong: u64,
 }
 
-/// One pass over the file: open, one collective call a step, close. Every time is the longest over the ranks, from a barrier
-/// on.
+/// One pass over the file: open, one collective call a step, close. Every time is the longest over the ranks,
+/// from a barrier on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Pass {
     /// MPI_File_open and MPI_File_set_view.
@@ -157,11 +157,8 @@ fn write_passes(f: &mut fmt::Formatter<'_>, what: &str, passes: &[Pass]) -> fmt:
     for (at, pass) in passes.iter().enumerate() {
         let Pass { open_seconds, calls_seconds, sync_seconds, close_seconds, mb_per_second } = pass;
         let synced = sync(format!("{sync_seconds:.4}"));
-        writeln!(
-            f,
-            "{:>8}{open_seconds:>10.4}{calls_seconds:>10.4}{synced}{close_seconds:>10.4}{mb_per_second:>10.1}",
-            at + 1
-        )?;
+        write!(f, "{:>8}{open_seconds:>10.4}{calls_seconds:>10.4}{synced}", at + 1)?;
+        writeln!(f, "{close_seconds:>10.4}{mb_per_second:>10.1}")?;
     }
     let median = median_mb_per_second(passes).unwrap_or(0.0);
     writeln!(f, "{:>8}{:>10}{:>10}{}{:>10}{median:>10.1}", "median", "", "", sync(String::new()), "")

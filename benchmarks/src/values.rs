@@ -1,9 +1,10 @@
-//! What every double of the benchmark array is: a function of its global index, so that any misplaced, missing or torn
-//! double is found when it is read.
+//! What every double of the benchmark array is: a function of its global index, so that any misplaced,
+//! missing or torn double is found when it is read.
 
 use crate::partition::Block;
 
-/// The double at a global index: in [1, 2), different for every index below 2^52, with no pattern a shift could repeat.
+/// The double at a global index: in [1, 2), different for every index below 2^52, with no pattern a shift
+/// could repeat.
 ///
 /// Multiplication by an odd number permutes the 2^52 mantissas.
 pub fn value(index: u64) -> f64 {
@@ -12,8 +13,8 @@ pub fn value(index: u64) -> f64 {
     f64::from_bits(0x3FF0_0000_0000_0000 | (index.wrapping_mul(ODD) & MANTISSA))
 }
 
-/// Fills `buffer` with the values of `blocks`, one after another, as they lie in an array of edge `n` whose first double
-/// has global index `base`.
+/// Fills `buffer` with the values of `blocks`, one after another, as they lie in an array of edge `n` whose
+/// first double has global index `base`.
 ///
 /// Panics unless `buffer` has the blocks' volume.
 pub fn fill(blocks: &[Block], n: u64, base: u64, buffer: &mut [f64]) {

@@ -35,7 +35,7 @@ fn at_depth(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
                 arguments: &contents.arguments,
                 large: contents.large,
                 elements: &elements,
-                constants: mpi::ARRAY_CONSTANTS,
+                constants: mpi::array_constants(),
             };
             call.layout()?
         }

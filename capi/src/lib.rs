@@ -6,13 +6,14 @@
 //! ```text
 //! pmpi/        the interposed calls, MPI_File_*
 //!   open       open, close: whether tatpio serves a file, agreed by all ranks
-//!   view       set_view, set_atomicity
+//!   view       set_view, get_view, set_atomicity
 //!   data       {write,read}[_at]_all
 //!   split      their _begin and _end
 //!   info       set_info, get_info
 //!   sync       sync
 //! table        the shadow state of each open file, by its handle
 //! datatype     an MPI datatype as a layout, by taking it apart; constructor: one level of that
+//! plain        a view in the plainest datatypes, for the MPI library
 //! hints        hints from an info object and TATPIO_HINTS, and the ranks' agreement on them
 //! agree        small agreements between the ranks of a file
 //! errors       error classes of the engine as those of MPI
@@ -40,6 +41,7 @@ mod datatype;
 mod errors;
 mod hints;
 mod mpi;
+mod plain;
 mod pmpi;
 mod report;
 mod table;

@@ -1,6 +1,6 @@
 //! The side table: what tatpio knows of each file it serves, by the handle that the program holds.
 
-use crate::mpi::MPI_File;
+use crate::mpi::{Datatype, MPI_File};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tatpio::backend::PosixFile;
@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub engine: Engine,
     /// The program's view, when `foreign_view` is not set.
     pub view: View,
+    /// The program's etype and filetype, where the MPI library got others for the same view.
+    pub program_types: Option<(Datatype, Datatype)>,
     /// The view has a data representation or a datatype that only the MPI library can serve.
     pub foreign_view: bool,
     /// Atomic mode: the MPI library knows how to lock against its own calls.
@@ -61,10 +63,6 @@ impl Shared {
     pub fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while the lock was held is ending the job already.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn into_state(self) -> State {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -157,7 +157,8 @@ impl Launcher {
         Ok(Outcome { command, report, write_calls, read_calls })
     }
 
-    /// The command as it can be given again after the temporary directory of `file` is gone: with the files beside it.
+    /// The command as it can be given again after the temporary directory of `file` is gone: with the files
+    /// beside it.
     fn replay(words: &[String], file: &Path) -> String {
         let command = shell_words::join(words);
         match file.parent().and_then(|directory| Some((directory, directory.parent()?))) {
@@ -233,7 +234,8 @@ fn find_mpirun(mpi: Mpi, options: &Options) -> Result<PathBuf, String> {
     })
 }
 
-/// Paths here are the temporary directory's and the target directory's; one that is no text could not be put into a hint.
+/// Paths here are the temporary directory's and the target directory's; one that is no text could not be put
+/// into a hint.
 fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -266,8 +268,8 @@ struct Finished {
     errors: String,
 }
 
-/// Runs a command with its output in files, so that no pipe can fill up, and in a process group of its own, so that it can
-/// be ended with all its children.
+/// Runs a command with its output in files, so that no pipe can fill up, and in a process group of its own,
+/// so that it can be ended with all its children.
 fn run_under_limit(words: &[String], limit: Duration) -> io::Result<End> {
     let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = Command::new(&words[0])

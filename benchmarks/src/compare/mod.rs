@@ -1,4 +1,5 @@
-//! The main path of `compare`: runs the same benchmark under several MPI-IO implementations (peers), in turn, and compares.
+//! The main path of `compare`: runs the same benchmark under several MPI-IO implementations (peers), in turn,
+//! and compares.
 //!
 //! ```text
 //! options     the command line: cases, hints, peers
@@ -23,7 +24,7 @@ mod tables;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use launch::{Launcher, Run, RunError};
-use machine::Machine;
+use machine::{Machine, Moment};
 use options::{Case, Options};
 use peers::Peer;
 use results::{Agreement, CaseResult, Comparison, PeerResult};
@@ -33,11 +34,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by Ctrl-C and by a request to terminate: the run under way is ended, and the temporary files are removed.
+/// Set by Ctrl-C and by a request to terminate: the run under way is ended, and the temporary files are
+/// removed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// What `main` of `compare` does: 0 if every run succeeded, all files agree and every ratio is high enough; else 1, and 2 for
-/// a bad command line.
+/// What `main` of `compare` does: 0 if every run succeeded, all files agree and every ratio is high enough;
+/// else 1, and 2 for a bad command line.
 pub fn main() -> ExitCode {
     let options = Options::parse();
     if options.list_peers {
@@ -120,9 +122,10 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Compares the files of all peers, then measures the peers in turn, each repetition in the opposite order of the one
-    /// before, so that a machine that slows down or speeds up favours nobody.
+    /// Compares the files of all peers, then measures the peers in turn, each repetition in the opposite
+    /// order of the one before, so that a machine that slows down or speeds up favours nobody.
     fn run_case(&self, case: Case) -> CaseResult {
+        let begin = Moment::now();
         let mut results: Vec<PeerResult> = self.peers.iter().map(|peer| PeerResult::new(peer.name)).collect();
         let agreement = self.compare_files(&case, &mut results);
         for repetition in 0..self.options.repeat {
@@ -136,7 +139,8 @@ impl Session<'_> {
                 self.launch(&run, &mut results[at], true);
             }
         }
-        let result = CaseResult::new(case, agreement, results);
+        let mut result = CaseResult::new(case, agreement, results);
+        result.others_cpu_share = begin.and_then(Moment::others_share_since);
         if self.bar.is_hidden() {
             // Not on a terminal: a line a case shows that it goes on.
             eprintln!("{}", result.line());
@@ -162,7 +166,8 @@ impl Session<'_> {
         self.directory.join(format!("{}.dat", peer.name))
     }
 
-    /// Has every peer write the file once, and compares all with the first, byte by byte. Not measured: the machine warms up.
+    /// Has every peer write the file once, and compares all with the first, byte by byte. Not measured: the
+    /// machine warms up.
     fn compare_files(&self, case: &Case, results: &mut [PeerResult]) -> Agreement {
         let mut written: Vec<(&str, PathBuf)> = Vec::new();
         for (at, result) in results.iter_mut().enumerate() {
@@ -173,7 +178,8 @@ impl Session<'_> {
         }
         let agreement = agreement(&written, self.peers.len());
         for (_, file) in written {
-            // It may be gone already; what matters is that the next run finds none, and that one says so if it does.
+            // It may be gone already; what matters is that the next run finds none, and that one says so if
+            // it does.
             let _ = std::fs::remove_file(file);
         }
         agreement
@@ -200,7 +206,8 @@ impl Session<'_> {
         self.bar.set_message(format!("{} under {}", run.case, run.peer.name));
         let mut attempt = self.launcher.launch(run);
         if let Err(error @ RunError::Hung { .. }) = &attempt {
-            // MPICH over UCX hangs in MPI_Init or MPI_Finalize now and then; once is put down to that, and reported.
+            // MPICH over UCX hangs in MPI_Init or MPI_Finalize now and then; once is put down to that, and
+            // reported.
             self.bar.suspend(|| eprintln!("compare: {error}; repeated"));
             result.hung.push(error.to_string());
             attempt = self.launcher.launch(run);

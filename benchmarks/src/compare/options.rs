@@ -2,7 +2,7 @@
 
 use super::peers::{self, Peer};
 use crate::options::key_value;
-use clap::Parser;
+use clap::{Parser, value_parser};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 /// Runs cube and btio under several MPI-IO implementations in turn and compares them
 ///
-/// Every figure is a median over repetitions, and a ratio is of medians of one invocation. The first peer is what the
-/// others are compared with.
+/// Every figure is a median over repetitions, and a ratio is of medians of one invocation. The first peer is
+/// what the others are compared with.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub struct Options {
-    /// What to run: PROGRAM:RANKS[,RANKS..]:N[:SEED], N doubles along each edge, SEED to scatter the parts of the array over
-    /// the ranks; can be given several times [default: cube:1,2,4,8:256 btio:1,4,9:256]
+    /// What to run: PROGRAM:RANKS[,RANKS..]:N[:SEED], N doubles along each edge, SEED to scatter the parts of
+    /// the array over the ranks; can be given several times [default: cube:1,2,4,8:256 btio:1,4,9:256]
     #[arg(long = "case", value_name = "CASE", value_parser = parse_cases)]
     cases: Vec<Cases>,
 
-    /// Hints that every peer gets, as KEY=VALUE[;KEY=VALUE..]; each set given runs all the cases once more (`--hints ''` is
-    /// the set without any)
+    /// Hints that every peer gets, as KEY=VALUE[;KEY=VALUE..]; each set given runs all the cases once more
+    /// (`--hints ''` is the set without any)
     #[arg(long, value_name = "HINTS", value_parser = parse_hints)]
     hints: Vec<Hints>,
 
@@ -34,23 +34,24 @@ pub struct Options {
     pub list_peers: bool,
 
     /// Repetitions: each is one mpirun under every peer in turn
-    #[arg(long, value_name = "TIMES", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "TIMES", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
     pub repeat: u32,
 
     /// Passes over the file within an mpirun, after one to warm up; their median counts
-    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     pub passes: u32,
 
     /// A further argument for the programs, such as --program-argument=--cold; can be given several times
     #[arg(long = "program-argument", value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub program_arguments: Vec<String>,
 
-    /// Where the files are written, in a temporary directory that is removed at the end [default: /dev/shm, or else
-    /// the directory for temporary files]
+    /// Where the files are written, in a temporary directory that is removed at the end [default: /dev/shm,
+    /// or else the directory for temporary files]
     #[arg(long, value_name = "DIRECTORY")]
     dir: Option<PathBuf>,
 
-    /// The directory with mpich/release and openmpi/release, as ci/build leaves it [default: the one this program is in]
+    /// The directory with mpich/release and openmpi/release, as ci/build leaves it [default: the one this
+    /// program is in]
     #[arg(long, value_name = "DIRECTORY")]
     pub target: Option<PathBuf>,
 
@@ -59,15 +60,17 @@ pub struct Options {
     pub mpiruns: Vec<(String, String)>,
 
     /// Seconds after which a run counts as hung; it is ended and repeated once
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = value_parser!(u64).range(1..))]
     pub time_limit: u64,
 
-    /// Also run the --emulated-case cases on ranks that pretend to sit on NODES nodes of a cluster that SPECIFICATION (as in
-    /// the hint tatpio_topology) describes, and print the hop-bytes that tatpio counts; not timed
+    /// Also run the --emulated-case cases on ranks that pretend to sit on NODES nodes of a cluster that
+    /// SPECIFICATION (as in the hint tatpio_topology) describes, and print the hop-bytes that tatpio counts;
+    /// not timed
     #[arg(long, value_name = "NODES=SPECIFICATION", value_parser = parse_emulated)]
     emulate: Vec<Emulated>,
 
-    /// What to run on the emulated cluster, as --case [default: cube:8:96 cube:8:96:1 btio:16:96 btio:16:96:1]
+    /// What to run on the emulated cluster, as --case [default: cube:8:96 cube:8:96:1 btio:16:96
+    /// btio:16:96:1]
     #[arg(long = "emulated-case", value_name = "CASE", value_parser = parse_cases)]
     emulated: Vec<Cases>,
 

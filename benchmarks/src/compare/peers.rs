@@ -1,4 +1,5 @@
-//! The peers: MPI-IO implementations that the same program can run under. One more is one more entry of [`PEERS`].
+//! The peers: MPI-IO implementations that the same program can run under. One more is one more entry of
+//! [`PEERS`].
 
 use nix::unistd::geteuid;
 
@@ -28,8 +29,8 @@ impl Mpi {
         }
     }
 
-    /// The arguments that start `ranks` processes, more than cores if need be, and make waiting ranks give up their core.
-    /// (MPICH has no such option: its peers preload yield.so.)
+    /// The arguments that start `ranks` processes, more than cores if need be, and make waiting ranks give up
+    /// their core. (MPICH has no such option: its peers preload yield.so.)
     pub fn launch_arguments(self, ranks: u32) -> Vec<String> {
         let mut arguments = vec!["-n".to_owned(), ranks.to_string()];
         if self == Mpi::OpenMpi {

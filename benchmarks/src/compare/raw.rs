@@ -1,8 +1,7 @@
 //! Every pass of every run as a line of CSV, below what it was measured on.
 
 use super::launch::Outcome;
-use super::options::Case;
-use super::results::{Comparison, Direction};
+use super::results::{CaseResult, Comparison, Direction};
 use super::statistics::{CallStatistics, Seconds};
 use crate::report::Pass;
 use serde::Serialize;
@@ -10,7 +9,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A line. The figures from `nodes` on are tatpio's own, and empty under another peer; hop-bytes are those of one call.
+/// A line. The figures from `nodes` on are tatpio's own, and empty under another peer; hop-bytes are those of
+/// one call.
 #[derive(Serialize)]
 struct Line<'a> {
     program: &'a str,
@@ -32,6 +32,7 @@ struct Line<'a> {
     memory_peak_max_bytes: u64,
     memory_growth_rank_0_bytes: u64,
     memory_growth_others_bytes: u64,
+    others_cpu_share: Option<f64>,
     emulated: bool,
     nodes: Option<u32>,
     path: Option<&'a str>,
@@ -50,7 +51,7 @@ struct Line<'a> {
 
 /// A run and where it belongs.
 struct NumberedRun<'a> {
-    case: &'a Case,
+    result: &'a CaseResult,
     emulated: bool,
     peer: &'a str,
     number: usize,
@@ -74,10 +75,7 @@ pub fn write(path: &Path, comparison: &Comparison) -> io::Result<()> {
                 .iter()
                 .flat_map(|peer| peer.runs.iter().enumerate().map(move |run| (&peer.peer, run)))
             {
-                lines(
-                    &mut csv,
-                    &NumberedRun { case: &result.case, emulated, peer, number: at + 1, outcome },
-                )?;
+                lines(&mut csv, &NumberedRun { result, emulated, peer, number: at + 1, outcome })?;
             }
         }
     }
@@ -102,8 +100,8 @@ fn line<'a>(
     pass: &Pass,
     calls: &'a [CallStatistics],
 ) -> Line<'a> {
-    let NumberedRun { case, emulated, peer, number, outcome } = *run;
-    let report = &outcome.report;
+    let NumberedRun { result, emulated, peer, number, outcome } = *run;
+    let (case, report) = (&result.case, &outcome.report);
     let (growth_rank_0, growth_others) = report.memory.beyond_on_rank_0_and_others();
     let call = calls.last();
     let seconds = call.map(|_| Seconds::sum(calls));
@@ -128,6 +126,7 @@ fn line<'a>(
         memory_peak_max_bytes: report.memory.peak_max(),
         memory_growth_rank_0_bytes: growth_rank_0,
         memory_growth_others_bytes: growth_others,
+        others_cpu_share: result.others_cpu_share,
         emulated,
         nodes: call.map(|call| call.nodes),
         path: call.map(|call| &call.path[..]),

@@ -30,6 +30,9 @@ pub struct CaseResult {
     pub case: Case,
     /// Whether the peers wrote the same file.
     pub agreement: Agreement,
+    /// The share of the machine's processor time that other processes used meanwhile, where the system says
+    /// so.
+    pub others_cpu_share: Option<f64>,
     /// The medians of the peers, in the order given, and their ratios to the first, the baseline.
     pub medians: Vec<Medians>,
     /// The peers in the same order, with every run.
@@ -172,8 +175,8 @@ impl PeerResult {
         self.runs.last().and_then(|run| direction.calls(run).last())
     }
 
-    /// By how many bytes the I/O made the peak resident memory grow: on rank 0, and at most on another rank; medians over
-    /// the runs.
+    /// By how many bytes the I/O made the peak resident memory grow: on rank 0, and at most on another rank;
+    /// medians over the runs.
     pub fn memory_growth(&self) -> Option<(f64, f64)> {
         let growth = || self.runs.iter().map(|run| run.report.memory.beyond_on_rank_0_and_others());
         let rank_0 = report::median(growth().map(|(rank_0, _)| rank_0 as f64))?;
@@ -194,7 +197,7 @@ impl CaseResult {
             read_mb_per_second: peer.mb_per_second(Direction::Read),
             read_ratio: ratio(peer, Direction::Read),
         });
-        CaseResult { medians: medians.collect(), case, agreement, peers }
+        CaseResult { medians: medians.collect(), case, agreement, others_cpu_share: None, peers }
     }
 
     /// One line for a log.

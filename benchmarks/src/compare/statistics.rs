@@ -1,7 +1,7 @@
 //! What tatpio says of its collective calls (hint `tatpio_stats`): one JSON object a line and call.
 //!
-//! Read leniently: a field that is missing counts as 0 or empty, and one that is unknown is skipped, so that an older
-//! `compare` reads what a newer library writes.
+//! Read leniently: a field that is missing counts as 0 or empty, and one that is unknown is skipped, so that
+//! an older `compare` reads what a newer library writes.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,8 +77,8 @@ fn parse(text: &str) -> Result<Vec<CallStatistics>, String> {
     lines.map(call).collect()
 }
 
-/// The calls that were measured, those that write and those that read: the last `passes` times `steps` of each, because a
-/// program warms up first.
+/// The calls that were measured, those that write and those that read: the last `passes` times `steps` of
+/// each, because a program warms up first.
 pub fn measured(
     calls: Vec<CallStatistics>,
     passes: u32,

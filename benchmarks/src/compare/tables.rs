@@ -4,46 +4,61 @@ use super::results::{CaseResult, Comparison, Direction, PeerResult};
 use super::statistics::{CallStatistics, Seconds};
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Everything that was found.
+/// The share of the processor time that other processes may use without a remark.
+const QUIET: f64 = 0.05;
+
+/// Everything that was found, as paragraphs.
 pub fn text(comparison: &Comparison) -> String {
-    let mut text = comparison.machine.to_string();
-    for note in &comparison.notes {
-        text.push_str(&format!("\n{note}"));
-    }
-    let runs = comparison.cases.iter().flat_map(|result| &result.peers).map(|peer| peer.runs.len()).max();
-    if let Some(runs) = runs {
-        text.push_str(&format!(
-            "\n\nMB/s of the collective calls (1 MB = 10^6 bytes), medians of {runs} runs, peers in turn. A ratio above 1 is \
-             faster than {}.\n\n{}",
-            comparison.cases[0].peers[0].peer,
-            rates(&comparison.cases)
+    let Comparison { machine, notes, cases, emulated, .. } = comparison;
+    let mut paragraphs = vec![[vec![machine.to_string()], notes.clone()].concat().join("\n")];
+    paragraphs.extend(disturbance(cases));
+    if let Some(first) = cases.first() {
+        let runs = first.peers.iter().map(|peer| peer.runs.len()).max().unwrap_or(0);
+        paragraphs.push(format!(
+            "MB/s of the collective calls (1 MB = 10^6 bytes), medians of {runs} runs, peers in turn. \
+             A ratio above 1 is faster than {}.",
+            first.peers[0].peer
         ));
-        text.push_str(&format!(
-            "\n\nGrowth of the peak resident memory during the I/O, in MB: rank 0 / the largest of the others.\n\n{}",
-            memory(&comparison.cases)
-        ));
+        paragraphs.push(rates(cases));
+        paragraphs.push(
+            "Growth of the peak resident memory during the I/O, in MB: rank 0 / the largest of the others."
+                .to_owned(),
+        );
+        paragraphs.push(memory(cases));
     }
-    if comparison.cases.iter().flat_map(|result| &result.peers).any(has_statistics) {
-        text.push_str(&format!(
-            "\n\nWhere tatpio's time goes (shares of the calls' time), and hop-bytes in MB x hops of one call under each \
-             assignment.\n\n{}",
-            phases(&comparison.cases)
-        ));
+    if cases.iter().flat_map(|result| &result.peers).any(has_statistics) {
+        paragraphs.push(
+            "Where tatpio's time goes (shares of the calls' time), and hop-bytes in MB x hops of one call \
+             under each assignment."
+                .to_owned(),
+        );
+        paragraphs.push(phases(cases));
     }
-    if !comparison.emulated.is_empty() {
-        text.push_str(&format!(
-            "\n\nEMULATED cluster: ranks of this one machine that pretend to sit on several nodes. Hop-bytes, in MB x hops of \
-             one collective write, are counted; nothing is timed.\n\n{}",
-            emulated(&comparison.emulated)
-        ));
+    if !emulated.is_empty() {
+        paragraphs.push(
+            "EMULATED cluster: ranks of this one machine that pretend to sit on several nodes. Hop-bytes, in \
+             MB x hops of one collective write, are counted; nothing is timed."
+                .to_owned(),
+        );
+        paragraphs.push(emulated_table(emulated));
     }
-    for (peer, hung) in
-        comparison.cases.iter().flat_map(|case| &case.peers).map(|peer| (&peer.peer, &peer.hung))
-    {
-        hung.iter()
-            .for_each(|hung| text.push_str(&format!("\n\nRepeated after a hang under {peer}: {hung}")));
+    for peer in cases.iter().chain(emulated).flat_map(|result| &result.peers) {
+        let hung = |hung: &String| format!("Repeated after a hang under {}: {hung}", peer.peer);
+        paragraphs.extend(peer.hung.iter().map(hung));
     }
-    text
+    paragraphs.join("\n\n")
+}
+
+/// A warning if something else ran meanwhile.
+fn disturbance(cases: &[CaseResult]) -> Option<String> {
+    let shares = cases.iter().filter_map(|result| Some((result.others_cpu_share?, &result.case)));
+    let (share, case) = shares.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (share > QUIET).then(|| {
+        format!(
+            "DISTURBED: other processes used up to {:.0} % of the processor time ({case}).",
+            100.0 * share
+        )
+    })
 }
 
 fn has_statistics(peer: &PeerResult) -> bool {
@@ -161,7 +176,7 @@ fn phase_row(peer: &PeerResult, direction: Direction) -> Option<Vec<String>> {
     Some(row)
 }
 
-fn emulated(results: &[CaseResult]) -> String {
+fn emulated_table(results: &[CaseResult]) -> String {
     let names = ASSIGNMENTS.iter().map(|(_, name)| *name);
     let headings = ["nodes", "domains"].into_iter().chain(names).chain(["TATP / rank_order"]);
     case_table(results, headings.map(String::from).collect(), |result| {

@@ -17,7 +17,7 @@ use std::ffi::c_int;
 pub unsafe extern "C" fn MPI_File_set_info(fh: MPI_File, info: MPI_Info) -> c_int {
     guarded("MPI_File_set_info", || {
         // SAFETY: the caller's arguments, as they came.
-        let code = unsafe { mpi::file_set_info(fh, info) };
+        let code = unsafe { mpi::ffi::PMPI_File_set_info(fh, info) };
         if let Some(file) = table::find(fh) {
             let mut state = file.lock();
             let given = Given::over(state.engine.hints(), info);
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn MPI_File_set_info(fh: MPI_File, info: MPI_Info) -> c_in
 pub unsafe extern "C" fn MPI_File_get_info(fh: MPI_File, info_used: *mut MPI_Info) -> c_int {
     guarded("MPI_File_get_info", || {
         // SAFETY: the caller's arguments, as they came.
-        let code = unsafe { mpi::file_get_info(fh, info_used) };
+        let code = unsafe { mpi::ffi::PMPI_File_get_info(fh, info_used) };
         if code != mpi::SUCCESS {
             return code;
         }

@@ -11,14 +11,13 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tatpio::backend::PosixFile;
+use tatpio::backend::{Access, PosixFile};
 use tatpio::collective::FileSetup;
-use tatpio::comm::Communicator;
 use tatpio::comm::mpi::MpiComm;
+use tatpio::comm::{Communicator, Reduce};
 use tatpio::error::Error;
-use tatpio::hints::{Hints, Switch};
+use tatpio::hints::Switch;
 use tatpio::plan::View;
-use tatpio::units::Rank;
 
 /// MPI_File_open (MPI-4.1, section 14.2.1). Collective.
 ///
@@ -34,7 +33,7 @@ pub unsafe extern "C" fn MPI_File_open(
     fh: *mut MPI_File,
 ) -> c_int {
     // SAFETY: the caller's arguments, as they came.
-    let real = || unsafe { mpi::file_open(comm, filename, amode, info, fh) };
+    let real = || unsafe { mpi::ffi::PMPI_File_open(comm, filename, amode, info, fh) };
     guarded("MPI_File_open", || {
         if !mpi::is_one_group(comm) {
             return real(); // the MPI library says what is wrong, through the right error handler
@@ -66,7 +65,6 @@ struct Wanted {
     path: PathBuf,
     given: Given,
     rank: u32,
-    size: u32,
 }
 
 /// Whether rank 0's hints ask for tatpio, and nothing forbids it. Collective.
@@ -74,7 +72,7 @@ struct Wanted {
 /// One reduction, also when tatpio is off everywhere: no rank can know that by itself.
 fn decide(comm: MPI_Comm, name: Option<&CStr>, amode: c_int, info: MPI_Info) -> Result<Option<Wanted>, Error> {
     let (rank, size) = mpi::rank_and_size(comm)?;
-    let given = Given::at_open(info)?;
+    let given = Given::at_open(info);
     let path = name.and_then(own_path);
     let asked = match given.hints.tatpio {
         Switch::Enable => true,
@@ -94,7 +92,7 @@ fn decide(comm: MPI_Comm, name: Option<&CStr>, amode: c_int, info: MPI_Info) -> 
             hints::warn_mismatch(&name);
         }
     }
-    Ok(path.filter(|_| on).map(|path| Wanted { name, path, given, rank, size }))
+    Ok(path.filter(|_| on).map(|path| Wanted { name, path, given, rank }))
 }
 
 /// Prefixes by which ROMIO is told the file system (`ad_fstype.c`). `ufs:` is what tatpio does anyway; the others ask for
@@ -156,7 +154,7 @@ fn serve(comm: MPI_Comm, handle: Option<MPI_File>, amode: c_int, wanted: Wanted)
     let least = !words[0];
     match (mine, handle) {
         (Ok(backend), Some(fh)) if least == u64::MAX => {
-            let state = start(comm, fh, backend, amode, wanted)?;
+            let state = start(comm, backend, amode, wanted)?;
             table::insert(fh, state);
         }
         _ => explain(&wanted, least),
@@ -189,25 +187,30 @@ fn second_descriptor(path: &Path, amode: c_int) -> Result<PosixFile, Obstacle> {
     if !std::fs::metadata(path).map_err(system)?.is_file() {
         return Err(Obstacle::NotRegular);
     }
-    let (read, write) = (mpi::may_read(amode), mpi::may_write(amode));
-    if write && !read {
-        // A write with holes reads first: MPI_MODE_WRONLY says what the program does, not what tatpio may do.
-        PosixFile::open(path, true, true).or_else(|_| PosixFile::open(path, false, true)).map_err(system)
-    } else {
-        PosixFile::open(path, read, write).map_err(system)
-    }
+    let access = match (mpi::may_read(amode), mpi::may_write(amode)) {
+        (true, true) => Access::ReadWrite,
+        (true, false) => Access::ReadOnly,
+        (false, _) => Access::WriteOnly,
+    };
+    PosixFile::open(path, access).map_err(system)
 }
 
 /// The state of a file that every rank could open. Collective.
-fn start(comm: MPI_Comm, fh: MPI_File, backend: PosixFile, amode: c_int, wanted: Wanted) -> Result<State, Error> {
-    let comm = MpiComm::duplicate(comm);
-    let hints = hints::of_rank_0(&comm, &wanted.given.hints);
-    let setup = setup(&comm, &backend, hints, &wanted)?;
-    let _ = fh;
+fn start(comm: MPI_Comm, backend: PosixFile, amode: c_int, wanted: Wanted) -> Result<State, Error> {
+    // SAFETY: the MPI library has just opened a file on this communicator, which is no inter-communicator.
+    let comm = unsafe { MpiComm::dup(comm) };
+    let setup = FileSetup {
+        name: wanted.name.clone(),
+        hints: hints::of_rank_0(&comm, &wanted.given.hints),
+        hosts: hosts(&comm)?,
+        processors: processors(),
+        block_bytes: backend.block_bytes(),
+    };
     Ok(State {
         name: wanted.name,
         engine: Engine::open(comm, backend, setup),
         view: View::bytes(),
+        program_types: None,
         foreign_view: false,
         atomic: false,
         may_read: mpi::may_read(amode),
@@ -216,10 +219,33 @@ fn start(comm: MPI_Comm, fh: MPI_File, backend: PosixFile, amode: c_int, wanted:
     })
 }
 
-/// Where the ranks are, and what the file is like. Collective.
-fn setup(comm: &MpiComm, backend: &PosixFile, hints: Hints, wanted: &Wanted) -> Result<FileSetup, Error> {
-    let _ = (comm, backend, hints, wanted.size, Rank(0));
-    todo!()
+/// The host and the shared-memory group of every rank. Collective.
+fn hosts(comm: &MpiComm) -> Result<Vec<(String, u64)>, Error> {
+    // A group goes by the lowest rank in it.
+    let mut lowest = [u64::from(comm.rank().0)];
+    comm.node_group().all_reduce(Reduce::Min, &mut lowest);
+    let mut mine = lowest[0].to_le_bytes().to_vec();
+    mine.extend(mpi::host_name()?.into_bytes());
+    let host = |card: Vec<u8>| {
+        let (group, name) = card.split_first_chunk().expect("every rank sends its group");
+        (String::from_utf8_lossy(name).into_owned(), u64::from_le_bytes(*group))
+    };
+    Ok(comm.all_gather(&mine).into_iter().map(host).collect())
+}
+
+/// The processors that this process may run on; none where the system does not say.
+fn processors() -> Vec<usize> {
+    // SAFETY: a cpu_set_t is a plain bit set, for which zeros are valid; the call writes as many bytes as it is told.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) != 0 {
+            return Vec::new();
+        }
+        set
+    };
+    let limit = usize::try_from(libc::CPU_SETSIZE).expect("a small number");
+    // SAFETY: each number is below CPU_SETSIZE.
+    (0..limit).filter(|&processor| unsafe { libc::CPU_ISSET(processor, &set) }).collect()
 }
 
 /// MPI_File_close (MPI-4.1, section 14.2.2). Collective.
@@ -238,6 +264,6 @@ pub unsafe extern "C" fn MPI_File_close(fh: *mut MPI_File) -> c_int {
             drop(table::remove(handle));
         }
         // SAFETY: the caller's argument, as it came.
-        unsafe { mpi::file_close(fh) }
+        unsafe { mpi::ffi::PMPI_File_close(fh) }
     })
 }

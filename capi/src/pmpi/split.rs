@@ -91,7 +91,7 @@ macro_rules! begin {
                 name: stringify!($name),
                 direction: Direction::$direction,
                 offset: [$($offset)?].first().copied(),
-                buffer: buf.cast_mut(),
+                buffer: buf as *mut c_void, // of a write, only read
                 count: MPI_Count::from(count),
                 datatype,
             };

@@ -25,7 +25,7 @@ pub unsafe extern "C" fn MPI_File_sync(fh: MPI_File) -> c_int {
             failure.map(|failure| (failure, state.engine.comm().rank().0, state.name.clone()))
         });
         // SAFETY: the caller's argument, as it came.
-        let code = unsafe { mpi::file_sync(fh) };
+        let code = unsafe { mpi::ffi::PMPI_File_sync(fh) };
         match failure {
             Some((failure, rank, name)) if code == mpi::SUCCESS => failure.raise("MPI_File_sync", fh, rank, &name),
             _ => code,

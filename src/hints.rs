@@ -10,7 +10,7 @@
 //! | `tatpio_node_ranks` | unset, a number | pretend that each so many successive ranks are a node: to try a cluster on one machine |
 //! | `cb_nodes` | unset, a number | at most so many aggregators |
 //! | `cb_config_list` | `*:1` | how many aggregators a node may hold |
-//! | `cb_buffer_size` | 16777216 | bytes an aggregator reads or writes in a round |
+//! | `cb_buffer_size` | 2097152 | bytes an aggregator reads or writes in a round (ROMIO: 16777216; a smaller buffer stays in the cache between the shuffle and the write, and the next one is filled meanwhile) |
 //! | `romio_cb_read`, `romio_cb_write` | `automatic`, `enable`, `disable` | two-phase I/O; `automatic` when the ranks' requests interleave |
 //! | `romio_ds_read`, `romio_ds_write` | `automatic`, `enable`, `disable` | data sieving: reading and writing across holes (a rank that writes by itself never does it across other ranks' requests) |
 //! | `ind_rd_buffer_size`, `ind_wr_buffer_size` | 4194304, 524288 | the sieving buffers of a rank that reads or writes by itself |
@@ -101,7 +101,7 @@ impl Default for Hints {
             node_ranks: None,
             cb_nodes: None,
             cb_config_list: ConfigList::default(),
-            cb_buffer_bytes: 16 << 20,
+            cb_buffer_bytes: 2 << 20,
             cb_read: Switch::Automatic,
             cb_write: Switch::Automatic,
             ds_read: Switch::Automatic,

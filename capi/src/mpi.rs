@@ -97,11 +97,16 @@ pub(crate) fn rank_and_size(comm: MPI_Comm) -> Result<(u32, u32), Error> {
 
 /// The maximum over all ranks, word by word. Collective.
 pub(crate) fn all_reduce_max(comm: MPI_Comm, words: &mut [u64]) -> Result<(), Error> {
+    // Signed, with the top bit flipped: MPI libraries of today take the maximum of unsigned words wrongly (see
+    // `MpiComm::all_reduce`).
+    const FLIP: u64 = 1 << 63;
     let count = c_int::try_from(words.len()).expect("a few words");
-    let (uint64, max) = (consts::uint64_t(), consts::op_max());
+    let (int64, max) = (consts::int64_t(), consts::op_max());
+    words.iter_mut().for_each(|word| *word ^= FLIP);
     // SAFETY: `words` is read and written in place, as many 64-bit words as announced.
     let code =
-        unsafe { ffi::PMPI_Allreduce(consts::in_place(), words.as_mut_ptr().cast(), count, uint64, max, comm) };
+        unsafe { ffi::PMPI_Allreduce(consts::in_place(), words.as_mut_ptr().cast(), count, int64, max, comm) };
+    words.iter_mut().for_each(|word| *word ^= FLIP);
     check(code, "MPI_Allreduce")
 }
 

@@ -1,6 +1,7 @@
 //! What is printed: warnings, each once a process, and errors.
 
 use std::collections::HashSet;
+use std::io::Write;
 use std::sync::{LazyLock, Mutex, Once, PoisonError};
 
 /// Prints a warning to standard error, unless the process has printed the same before: a program that opens a thousand
@@ -9,13 +10,18 @@ pub(crate) fn warn(text: &str) {
     static PRINTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     if printed.insert(text.to_owned()) {
-        eprintln!("tatpio: warning: {text}");
+        print(&format!("tatpio: warning: {text}\n"));
     }
 }
 
 /// Prints what went wrong in a call, on the rank where it did.
 pub(crate) fn error(rank: u32, call: &str, file: &str, text: &str) {
-    eprintln!("tatpio: error: rank {rank}: {call} on {file}: {text}");
+    print(&format!("tatpio: error: rank {rank}: {call} on {file}: {text}\n"));
+}
+
+/// One write a line, so that the lines of several ranks do not mix. A message that cannot be printed is lost.
+fn print(line: &str) {
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Sends the engine's log, which holds warnings, the same way.

@@ -1,5 +1,7 @@
 //! How ranks speak to each other: the trait and its implementations. No policy lives here.
 
+#[cfg(any(feature = "mpi", test))]
+mod meeting;
 mod shared;
 mod sim;
 mod single;

@@ -5,12 +5,14 @@
 //! The MPI library must be initialized, and a communicator is used by one thread at a time, as far as the
 //! thread level that the program asked for allows (MPI-4.1, section 11.6).
 
+use super::meeting::Meeting;
 use super::shared::{Offer, Ticket};
 use super::{Communicator, Reduce, Segment};
 use crate::units::Rank;
 use pmpi_sys::{self as ffi, MPI_Comm, MPI_Op, MPI_Request, MPI_Status, consts};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 /// Longer messages are cut: MPI counts bytes in an int.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
@@ -27,6 +29,8 @@ pub struct MpiComm {
     size: u32,
     /// What is cut, and what a collective with many lengths may sum up to.
     message_bytes_max: usize,
+    /// A barrier in shared memory, once the group was found to have some: the same on all its ranks.
+    meeting: OnceLock<Meeting>,
     /// A handle is a number in one MPI library and a pointer in the next: the same threads may use it in
     /// both.
     _one_thread_at_a_time: PhantomData<*const ()>,
@@ -83,7 +87,8 @@ impl MpiComm {
         }
         let number = |value: c_int| u32::try_from(value).expect("ranks and sizes are not negative");
         let (rank, size) = (Rank(number(rank)), number(size));
-        MpiComm { comm, rank, size, message_bytes_max, _one_thread_at_a_time: PhantomData }
+        let meeting = OnceLock::new();
+        MpiComm { comm, rank, size, message_bytes_max, meeting, _one_thread_at_a_time: PhantomData }
     }
 
     fn broadcast_piecewise(&self, root: Rank, bytes: &mut [u8]) {
@@ -131,8 +136,11 @@ impl Communicator for MpiComm {
     }
 
     fn barrier(&self) {
-        // SAFETY: our own live communicator.
-        check("MPI_Barrier", unsafe { ffi::PMPI_Barrier(self.comm) });
+        match self.meeting.get() {
+            Some(meeting) => meeting.wait(|| self.progress()),
+            // SAFETY: our own live communicator.
+            None => check("MPI_Barrier", unsafe { ffi::PMPI_Barrier(self.comm) }),
+        }
     }
 
     fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
@@ -286,6 +294,31 @@ impl Communicator for MpiComm {
     }
 
     fn share(&self, bytes: usize) -> Option<Vec<Segment>> {
+        let segments = self.share_segments(bytes)?;
+        // Every rank of the group is here or none: whether there is a meeting yet is the same on all of them.
+        if self.meeting.get().is_none() && self.size > 1 {
+            let board = if self.rank == Rank(0) { Meeting::BYTES } else { 0 };
+            if let Some(board) = self.share_segments(board) {
+                self.meeting.get_or_init(|| Meeting::new(board[0].clone(), self.size));
+            }
+        }
+        Some(segments)
+    }
+}
+
+impl MpiComm {
+    /// Lets the MPI library work on what is under way.
+    fn progress(&self) {
+        let mut found = 0;
+        // SAFETY: our own live communicator, a place for one int, and no status.
+        let code = unsafe {
+            let (any, ignored) = (ffi::MPI_ANY_SOURCE, consts::status_ignore());
+            ffi::PMPI_Iprobe(any, TAG, self.comm, &raw mut found, ignored)
+        };
+        check("MPI_Iprobe", code);
+    }
+
+    fn share_segments(&self, bytes: usize) -> Option<Vec<Segment>> {
         let offer = Offer::create(bytes).inspect_err(|error| log::debug!("no memory to share: {error}")).ok();
         let ticket = offer.as_ref().map(|offer| offer.ticket().to_bytes());
         let tickets = self.all_gather(ticket.as_ref().map_or(&[], |bytes| &bytes[..]));
@@ -308,9 +341,7 @@ impl Communicator for MpiComm {
         self.all_reduce(Reduce::Min, &mut everybody);
         segments.filter(|_| everybody == [1])
     }
-}
 
-impl MpiComm {
     /// Gathers what the root has laid out; off the root the lists are empty, as are their heads.
     fn gather_in_one(&self, root: Rank, mine: &[u8], heads: &[Head], layout: &Layout) -> Vec<Vec<u8>> {
         let mut all = vec![0; layout.total];

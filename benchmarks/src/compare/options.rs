@@ -37,8 +37,9 @@ pub struct Options {
     #[arg(long, value_name = "TIMES", default_value_t = 5, value_parser = value_parser!(u32).range(1..))]
     pub repeat: u32,
 
-    /// Passes over the file within an mpirun, after one to warm up; their median counts
-    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
+    /// Passes over the file within an mpirun, after one to warm up; their median counts (the first still runs
+    /// a tenth or more slower than the others)
+    #[arg(long, value_name = "TIMES", default_value_t = 3, value_parser = value_parser!(u32).range(1..))]
     pub passes: u32,
 
     /// A further argument for the programs, such as --program-argument=--cold; can be given several times

@@ -20,6 +20,7 @@ calls! {
     MPI_File_open / PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File);
     MPI_File_close / PMPI_File_close(fh: *mut MPI_File);
     MPI_File_set_view / PMPI_File_set_view(fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: *const c_char, info: MPI_Info);
+    MPI_File_get_view / PMPI_File_get_view(fh: MPI_File, disp: *mut MPI_Offset, etype: *mut MPI_Datatype, filetype: *mut MPI_Datatype, datarep: *mut c_char);
     MPI_File_set_info / PMPI_File_set_info(fh: MPI_File, info: MPI_Info);
     MPI_File_get_info / PMPI_File_get_info(fh: MPI_File, info_used: *mut MPI_Info);
     MPI_File_set_atomicity / PMPI_File_set_atomicity(fh: MPI_File, flag: c_int);

@@ -118,6 +118,14 @@ impl Comm {
         usize::try_from(size).expect("not negative")
     }
 
+    /// Whether any thread may call MPI at any time. Local.
+    pub fn threads_may_call() -> bool {
+        let mut level = 0;
+        // SAFETY: a place for one int.
+        check(unsafe { ffi::PMPI_Query_thread(&raw mut level) }, "MPI_Query_thread").expect("MPI is initialized");
+        level == ffi::MPI_THREAD_MULTIPLE
+    }
+
     /// Waits for all.
     pub fn barrier(&self) {
         // SAFETY: a live communicator.
@@ -248,6 +256,39 @@ impl Datatype {
     /// MPI_INT.
     pub fn int() -> Datatype {
         Datatype { raw: consts::int(), derived: false }
+    }
+
+    /// MPI_DOUBLE_INT.
+    pub fn double_int() -> Datatype {
+        Datatype { raw: consts::double_int(), derived: false }
+    }
+
+    /// Blocks of bytes as (length, displacement), tiling at an extent; committed.
+    pub fn blocks(blocks: &[(usize, usize)], extent: usize) -> Result<Datatype> {
+        let int = |number: usize| c_int::try_from(number).expect("a small number");
+        let lengths: Vec<c_int> = blocks.iter().map(|block| int(block.0)).collect();
+        let places: Vec<ffi::MPI_Aint> = blocks.iter().map(|block| int(block.1) as ffi::MPI_Aint).collect();
+        // SAFETY: the lists have the announced lengths; the constructors write new types.
+        let tile = unsafe {
+            let list = Datatype::new("MPI_Type_create_hindexed", |new| {
+                let (count, lengths, places) = (int(blocks.len()), lengths.as_ptr(), places.as_ptr());
+                ffi::PMPI_Type_create_hindexed(count, lengths, places, consts::byte(), new)
+            })?;
+            Datatype::new("MPI_Type_create_resized", |new| {
+                ffi::PMPI_Type_create_resized(list.raw, 0, int(extent) as ffi::MPI_Aint, new)
+            })?
+        };
+        tile.commit()
+    }
+
+    /// MPI_Type_vector, committed.
+    pub fn strided(count: c_int, block: c_int, stride: c_int, element: &Datatype) -> Result<Datatype> {
+        let old = element.raw;
+        // SAFETY: a live type; the constructor writes the new one.
+        let vector = unsafe {
+            Datatype::new("MPI_Type_vector", |new| ffi::PMPI_Type_vector(count, block, stride, old, new))?
+        };
+        vector.commit()
     }
 
     /// MPI_DATATYPE_NULL.
@@ -419,6 +460,47 @@ impl File {
         check(code, "MPI_File_set_view")
     }
 
+    /// MPI_File_get_view: displacement, etype, filetype, data representation. Local.
+    pub fn view(&self) -> Result<(u64, Datatype, Datatype, String)> {
+        let (mut disp, mut datarep) = (0, [0; ffi::MPI_MAX_DATAREP_STRING as usize + 1]);
+        let (mut etype, mut filetype) = (consts::datatype_null(), consts::datatype_null());
+        // SAFETY: an open file; places for an offset and two handles, and room for MPI_MAX_DATAREP_STRING characters.
+        let code = unsafe {
+            let (etype, filetype) = (&raw mut etype, &raw mut filetype);
+            MPI_File_get_view(self.raw, &raw mut disp, etype, filetype, datarep.as_mut_ptr())
+        };
+        check(code, "MPI_File_get_view")?;
+        let ours = |raw| Datatype { raw, derived: raw != consts::byte() && raw != consts::double_int() };
+        Ok((u64::try_from(disp).expect("not negative"), ours(etype), ours(filetype), text_of(&datarep)))
+    }
+
+    /// Gives the file an error handler that counts its calls and asks MPI about the file; returns how to read the count.
+    /// Local.
+    pub fn count_errors(&self) -> impl Fn() -> u32 + use<> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        unsafe extern "C" fn count(fh: *mut ffi::MPI_File, _code: *mut c_int) {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: MPI passes the handle of an open file; it is not closed here.
+            let file = File { raw: unsafe { *fh } };
+            file.info().expect("an open file");
+            file.position().expect("an open file");
+        }
+        let mut handler = consts::errhandler_null();
+        // SAFETY: MPI's handlers are variadic, with two arguments that are always there; to take those alone is sound where
+        // the caller clears the stack, as in the C calling conventions of Unix. The handle is freed once; the file keeps it.
+        unsafe {
+            let count: unsafe extern "C" fn(*mut ffi::MPI_File, *mut c_int) = count;
+            let variadic: unsafe extern "C" fn(*mut ffi::MPI_File, *mut c_int, ...) = std::mem::transmute(count);
+            check(ffi::PMPI_File_create_errhandler(Some(variadic), &raw mut handler), "MPI_File_create_errhandler")
+                .expect("memory for a handler");
+            check(ffi::PMPI_File_set_errhandler(self.raw, handler), "MPI_File_set_errhandler").expect("an open file");
+            check(ffi::PMPI_Errhandler_free(&raw mut handler), "MPI_Errhandler_free").expect("freed once");
+        }
+        let before = CALLS.load(Ordering::Relaxed);
+        move || CALLS.load(Ordering::Relaxed) - before
+    }
+
     /// MPI_File_set_info.
     pub fn set_info(&self, info: &Info) -> Result<()> {
         // SAFETY: an open file and a live info object.
@@ -524,23 +606,13 @@ impl File {
         let mut status = Status::new();
         let (out, place) = (data.place(), &raw mut status.0);
         let (fh, kind) = (self.raw, data.datatype.raw);
-        #[cfg(large_count)]
         if form.is_large() {
-            let count = data.count;
-            // SAFETY: an open file; the elements stay inside the allocation (the contract of `Data`), which lives and is
-            // ours alone until the call returns.
-            let code = unsafe {
-                match (write, offset) {
-                    (true, None) => MPI_File_write_all_c(fh, out, count, kind, place),
-                    (true, Some(at)) => MPI_File_write_at_all_c(fh, at, out, count, kind, place),
-                    (false, None) => MPI_File_read_all_c(fh, out, count, kind, place),
-                    (false, Some(at)) => MPI_File_read_at_all_c(fh, at, out, count, kind, place),
-                }
-            };
+            let code = large::transfer(fh, write, offset, &data, place);
             return check(code, "MPI_File_*_all_c").map(|()| status);
         }
         let count = c_int::try_from(data.count).expect("a small count");
-        // SAFETY: as above.
+        // SAFETY: an open file; the elements stay inside the allocation (the contract of `Data`), which lives and is ours
+        // alone until the call returns.
         let code = unsafe {
             match (write, offset) {
                 (true, None) => MPI_File_write_all(fh, out, count, kind, place),
@@ -555,23 +627,12 @@ impl File {
     /// The `_begin` of a split collective. The data must stay until its end.
     pub fn begin(&self, write: bool, form: Form, offset: Option<i64>, data: &Data<'_>) -> Result<()> {
         let (fh, out, kind) = (self.raw, data.place(), data.datatype.raw);
-        #[cfg(large_count)]
         if form.is_large() {
-            let count = data.count;
-            // SAFETY: an open file; the elements stay inside the allocation (the contract of `Data`), which callers keep
-            // alone until the matching end.
-            let code = unsafe {
-                match (write, offset) {
-                    (true, None) => MPI_File_write_all_begin_c(fh, out, count, kind),
-                    (true, Some(at)) => MPI_File_write_at_all_begin_c(fh, at, out, count, kind),
-                    (false, None) => MPI_File_read_all_begin_c(fh, out, count, kind),
-                    (false, Some(at)) => MPI_File_read_at_all_begin_c(fh, at, out, count, kind),
-                }
-            };
-            return check(code, "MPI_File_*_all_begin_c");
+            return check(large::begin(fh, write, offset, data), "MPI_File_*_all_begin_c");
         }
         let count = c_int::try_from(data.count).expect("a small count");
-        // SAFETY: as above.
+        // SAFETY: an open file; the elements stay inside the allocation (the contract of `Data`), which callers keep alone
+        // until the matching end.
         let code = unsafe {
             match (write, offset) {
                 (true, None) => MPI_File_write_all_begin(fh, out, count, kind),
@@ -604,5 +665,63 @@ impl Data<'_> {
     /// The buffer address.
     fn place(&self) -> *mut std::ffi::c_void {
         self.buffer.as_ptr().wrapping_add(self.base).cast_mut().cast()
+    }
+}
+
+/// The calls with large counts.
+#[cfg(large_count)]
+mod large {
+    use super::*;
+
+    pub fn transfer(
+        fh: ffi::MPI_File,
+        write: bool,
+        offset: Option<i64>,
+        data: &Data<'_>,
+        status: *mut ffi::MPI_Status,
+    ) -> c_int {
+        let (out, count, kind) = (data.place(), data.count, data.datatype.raw);
+        // SAFETY: as for the plain calls.
+        unsafe {
+            match (write, offset) {
+                (true, None) => MPI_File_write_all_c(fh, out, count, kind, status),
+                (true, Some(at)) => MPI_File_write_at_all_c(fh, at, out, count, kind, status),
+                (false, None) => MPI_File_read_all_c(fh, out, count, kind, status),
+                (false, Some(at)) => MPI_File_read_at_all_c(fh, at, out, count, kind, status),
+            }
+        }
+    }
+
+    pub fn begin(fh: ffi::MPI_File, write: bool, offset: Option<i64>, data: &Data<'_>) -> c_int {
+        let (out, count, kind) = (data.place(), data.count, data.datatype.raw);
+        // SAFETY: as for the plain calls.
+        unsafe {
+            match (write, offset) {
+                (true, None) => MPI_File_write_all_begin_c(fh, out, count, kind),
+                (true, Some(at)) => MPI_File_write_at_all_begin_c(fh, at, out, count, kind),
+                (false, None) => MPI_File_read_all_begin_c(fh, out, count, kind),
+                (false, Some(at)) => MPI_File_read_at_all_begin_c(fh, at, out, count, kind),
+            }
+        }
+    }
+}
+
+/// Never asked for where the MPI library has none: see [`Form::is_large`].
+#[cfg(not(large_count))]
+mod large {
+    use super::*;
+
+    pub fn transfer(
+        _: ffi::MPI_File,
+        _: bool,
+        _: Option<i64>,
+        _: &Data<'_>,
+        _: *mut ffi::MPI_Status,
+    ) -> c_int {
+        unreachable!("no large counts here")
+    }
+
+    pub fn begin(_: ffi::MPI_File, _: bool, _: Option<i64>, _: &Data<'_>) -> c_int {
+        unreachable!("no large counts here")
     }
 }

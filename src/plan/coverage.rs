@@ -171,7 +171,7 @@ mod tests {
         let mut rest = PRIME - 1;
         for q in primes {
             assert_eq!(rest % q, 0);
-            while rest % q == 0 {
+            while rest.is_multiple_of(q) {
                 rest /= q;
             }
         }

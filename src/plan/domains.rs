@@ -192,7 +192,7 @@ mod tests {
             }
             prop_assert!(owner.iter().all(Option::is_some));
             for byte in 1..owner.len() {
-                if (start + byte as u64) % unit != 0 {
+                if !(start + byte as u64).is_multiple_of(unit) {
                     prop_assert_eq!(owner[byte - 1], owner[byte], "block of byte {}", byte);
                 }
             }

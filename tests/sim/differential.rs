@@ -101,8 +101,8 @@ fn random_programs_do_what_the_model_says() {
 
 /// Mostly few ranks; every 50th case up to 64; every 7th with offsets up to 2^33.
 fn limits(seed: u64) -> Limits {
-    let ranks_max = if seed % 50 == 0 { 64 } else { 12 };
-    Limits { ranks_max, large: seed % 7 == 0, bytes_max: 1 << 16, ..Limits::default() }
+    let ranks_max = if seed.is_multiple_of(50) { 64 } else { 12 };
+    Limits { ranks_max, large: seed.is_multiple_of(7), bytes_max: 1 << 16, ..Limits::default() }
 }
 
 /// Runs a case; `Err` says what was wrong, with the line that replays it.

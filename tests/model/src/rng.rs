@@ -70,7 +70,7 @@ impl Rng {
 
     /// Two factors whose product is `number`, at random among all such pairs.
     pub(crate) fn factors(&mut self, number: u64) -> (u64, u64) {
-        let divisors: Vec<u64> = (1..=number).filter(|divisor| number % divisor == 0).collect();
+        let divisors: Vec<u64> = (1..=number).filter(|divisor| number.is_multiple_of(*divisor)).collect();
         let first = *self.pick(&divisors);
         (first, number / first)
     }

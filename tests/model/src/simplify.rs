@@ -103,7 +103,7 @@ fn idle_ranks(case: &Case, step: usize) -> Option<Case> {
 /// Half the count; then offset 0.
 fn halve(case: &Case, step: usize) -> Option<Case> {
     with_access(case, step / 2, |access| {
-        if step % 2 == 0 && access.count > 1 {
+        if step.is_multiple_of(2) && access.count > 1 {
             access.count = (access.count + 1) / 2;
         } else {
             access.offset = 0;
@@ -118,7 +118,7 @@ fn plain_memory(case: &Case, step: usize) -> Option<Case> {
     with_access(case, step / 2, |access| {
         let size = etype.size();
         let count = access.bytes() / size;
-        let count = if step % 2 == 0 { count } else { count.div_ceil(2) };
+        let count = if step.is_multiple_of(2) { count } else { count.div_ceil(2) };
         let map = TypeMap::of(etype);
         let len = count * map.extent().unsigned_abs();
         access.memtype = etype.clone();
@@ -132,7 +132,7 @@ fn plain_memory(case: &Case, step: usize) -> Option<Case> {
 fn plain_views(case: &Case, step: usize) -> Option<Case> {
     let mut case = case.clone();
     let view = &mut case.ranks.get_mut(step / 2)?.view;
-    if step % 2 == 0 {
+    if step.is_multiple_of(2) {
         view.disp = 0;
     } else {
         view.filetype = view.etype.clone();

@@ -142,7 +142,7 @@ fn check_view(part: &RankCase) -> Result<(), String> {
         return Err(format!("filetype {} ends inside an etype", part.view.filetype));
     }
     // A filetype is made of etypes: entry by entry, each group is the etype moved by whole extents.
-    if filetype.entries().len() % etype.entries().len() != 0 {
+    if !filetype.entries().len().is_multiple_of(etype.entries().len()) {
         return Err(format!("filetype {} is not made of whole etypes", part.view.filetype));
     }
     for group in filetype.entries().chunks(etype.entries().len()) {
@@ -195,7 +195,7 @@ fn check_signature(etype: &TypeSpec, memory: &TypeMap, count: i32) -> Result<(),
     let element = memory.signature();
     let total = element.len() * usize::try_from(count).expect("a count is not negative");
     let same = (0..total).all(|i| element[i % element.len()] == unit[i % unit.len()]);
-    match same && total % unit.len() == 0 {
+    match same && total.is_multiple_of(unit.len()) {
         true => Ok(()),
         false => Err(format!("the memory type's signature is not that of whole etypes {etype}")),
     }

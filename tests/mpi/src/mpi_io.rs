@@ -434,6 +434,15 @@ pub struct File {
     raw: ffi::MPI_File,
 }
 
+// SAFETY: MPI handles belong to the process; which threads may call is the thread level's business (see `Mpi::init`).
+unsafe impl Send for File {}
+// SAFETY: as above; the calls on one file that two threads make at once are for the MPI library to order.
+unsafe impl Sync for File {}
+// SAFETY: as for `File`.
+unsafe impl Send for Comm {}
+// SAFETY: as for `File`.
+unsafe impl Sync for Comm {}
+
 impl File {
     /// MPI_File_open.
     pub fn open(comm: &Comm, path: &str, amode: c_int, info: &Info) -> Result<File> {

@@ -115,7 +115,7 @@ impl Calls<'_> {
     /// A memory type and a count of it that hold `elements` elements.
     fn memory_type(&self, rng: &mut Rng, place: Place, element: &TypeSpec, elements: u64) -> (TypeSpec, i32) {
         // Large types cost time without finding more: the rest is in the count.
-        let small: Vec<u64> = (1..=elements.min(256)).filter(|part| elements % part == 0).collect();
+        let small: Vec<u64> = (1..=elements.min(256)).filter(|part| elements.is_multiple_of(*part)).collect();
         let part = if elements <= 256 && rng.chance(40) { elements } else { *rng.pick(&small) };
         let count = elements / part;
         let span_max = 2048 + 8 * element.extent() * int(part) as i64;

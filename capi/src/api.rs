@@ -59,16 +59,13 @@ pub extern "C" fn tatpio_error_string(code: c_int) -> *const c_char {
 /// Local: no other process takes part. When threads do collective calls on several files at the same time, the last call is
 /// the one that ended last.
 ///
-/// \param json where the text goes, with a final zero; may be NULL when size is 0
+/// \param json where the text goes, with a final zero: valid for writing size bytes, or NULL when size is 0
 ///
 /// \param size bytes of room at json
 ///
 /// \return the bytes that the text takes, with its final zero; when that is more than size, nothing was written. Or
 /// TATPIO_ERR_ARG, TATPIO_ERR_NO_CALL.
-///
-/// # Safety
-///
-/// `json` is valid for writing `size` bytes.
+#[allow(clippy::missing_safety_doc)] // said of json
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tatpio_last_call(json: *mut c_char, size: usize) -> c_int {
     if json.is_null() && size > 0 {

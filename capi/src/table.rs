@@ -26,7 +26,7 @@ pub(crate) struct State {
     pub foreign_view: bool,
     /// Atomic mode: the MPI library knows how to lock against its own calls.
     pub atomic: bool,
-    /// Opened read-only or write-only: the MPI library says what is wrong with the calls that this forbids.
+    /// What the mode that the file was opened with allows.
     pub may_read: bool,
     pub may_write: bool,
     pub split: Split,

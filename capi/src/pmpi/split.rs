@@ -24,7 +24,7 @@ impl Call {
             let text = "a split collective call is active on this file; MPI allows one at a time";
             return Failure::local(ErrorClass::Io, text).raise(self.name, fh, rank, &name);
         }
-        if self.passes_through(&state) {
+        if state.passes_through() {
             drop(state);
             let code = real();
             if code == mpi::SUCCESS {

@@ -350,7 +350,7 @@ pub mod mode {
 /// MPI's error classes that the programs compare with.
 pub mod class {
     pub use pmpi_sys::{
-        MPI_ERR_ARG as ARG, MPI_ERR_COUNT as COUNT, MPI_ERR_IO as IO, MPI_ERR_NO_SPACE as NO_SPACE,
+        MPI_ERR_ACCESS as ACCESS, MPI_ERR_ARG as ARG, MPI_ERR_COUNT as COUNT, MPI_ERR_IO as IO, MPI_ERR_NO_SPACE as NO_SPACE,
         MPI_ERR_READ_ONLY as READ_ONLY, MPI_ERR_TYPE as TYPE,
     };
 }

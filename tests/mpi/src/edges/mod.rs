@@ -30,7 +30,7 @@ pub const ALL: [Check; 32] = [
     ("error_handlers_may_call_mpi", arguments::error_handlers_may_call_mpi),
     ("a_full_disk_is_no_space", arguments::a_full_disk_is_no_space),
     ("a_file_size_limit_is_no_space", arguments::a_file_size_limit_is_no_space),
-    ("forbidden_calls_fail_as_mpi_says", modes::forbidden_calls_fail_as_mpi_says),
+    ("forbidden_calls_fail", modes::forbidden_calls_fail),
     ("write_only_keeps_the_holes", modes::write_only_keeps_the_holes),
     ("append_starts_at_the_end", modes::append_starts_at_the_end),
     ("delete_on_close_deletes", modes::delete_on_close_deletes),

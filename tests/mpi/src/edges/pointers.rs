@@ -93,6 +93,7 @@ pub fn sizes_are_seen_at_once(here: &Here) {
     here.write_pattern(&file, 1, 100).expect("writes");
     here.world.barrier();
     assert_eq!(file.size().expect("a size"), 100 * here.world.size() as u64);
+    here.world.barrier();
     file.set_size(50).expect("a size");
     let mut buffer = [0; 100];
     assert_eq!(read(&file, Some(0), &mut buffer).expect("reads").bytes(), 50);

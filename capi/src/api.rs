@@ -1,5 +1,5 @@
-//! The functions of `include/tatpio.h`. cbindgen makes the header from this file: the comments are the header's, in the
-//! form that C programmers read, and `cbindgen.toml` holds its introduction.
+//! The functions of `include/tatpio.h`. cbindgen makes the header from this file: the comments are the
+//! header's, in the form that C programmers read, and `cbindgen.toml` holds its introduction.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::catch_unwind;
@@ -24,15 +24,17 @@ pub const TATPIO_ERR_NO_CALL: c_int = -2;
 /// tatpio has a bug: a message on standard error says where.
 pub const TATPIO_ERR_INTERN: c_int = -3;
 
-/// The version of the library that runs, as "0.1.0"; TATPIO_VERSION_MAJOR, _MINOR and _PATCH are the header's.
+/// The version of the library that runs, as "0.1.0"; TATPIO_VERSION_MAJOR, _MINOR and _PATCH are the
+/// header's.
 ///
 /// \return a constant string. It belongs to the library; do not free it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tatpio_version() -> *const c_char {
-    const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("a version has no zero bytes"),
-    };
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => panic!("a version has no zero bytes"),
+        };
     VERSION.as_ptr()
 }
 
@@ -53,18 +55,19 @@ pub extern "C" fn tatpio_error_string(code: c_int) -> *const c_char {
     text.as_ptr()
 }
 
-/// The statistics of the last collective read or write that went through tatpio in this process, as one JSON object: the
-/// one that the hint tatpio_stats=PATH appends to a file. Seconds are in it only when that hint is set to something.
+/// The statistics of the last collective read or write that went through tatpio in this process, as one JSON
+/// object: the one that the hint tatpio_stats=PATH appends to a file. Seconds are in it only when that hint
+/// is set to something.
 ///
-/// Local: no other process takes part. When threads do collective calls on several files at the same time, the last call is
-/// the one that ended last.
+/// Local: no other process takes part. When threads do collective calls on several files at the same time,
+/// the last call is the one that ended last.
 ///
 /// \param json where the text goes, with a final zero: valid for writing size bytes, or NULL when size is 0
 ///
 /// \param size bytes of room at json
 ///
-/// \return the bytes that the text takes, with its final zero; when that is more than size, nothing was written. Or
-/// TATPIO_ERR_ARG, TATPIO_ERR_NO_CALL.
+/// \return the bytes that the text takes, with its final zero; when that is more than size, nothing was
+/// written. Or TATPIO_ERR_ARG, TATPIO_ERR_NO_CALL.
 #[allow(clippy::missing_safety_doc)] // said of json
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tatpio_last_call(json: *mut c_char, size: usize) -> c_int {
@@ -78,8 +81,8 @@ pub unsafe extern "C" fn tatpio_last_call(json: *mut c_char, size: usize) -> c_i
     };
     let Ok(needed) = c_int::try_from(text.len() + 1) else { return TATPIO_ERR_INTERN };
     if text.len() < size {
-        // SAFETY: `json` has room for `size` bytes (the caller's contract), which is more than the text has; the text is
-        // memory of its own.
+        // SAFETY: `json` has room for `size` bytes (the caller's contract), which is more than the text has;
+        // the text is memory of its own.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), json.cast(), text.len());
             json.add(text.len()).write(0);

@@ -1,11 +1,11 @@
-//! The arguments of an MPI datatype constructor, as MPI_Type_get_contents lists them, as a layout (MPI-4.1, section
-//! 5.1.13). No MPI call is made here.
+//! The arguments of an MPI datatype constructor, as MPI_Type_get_contents lists them, as a layout (MPI-4.1,
+//! section 5.1.13). No MPI call is made here.
 
 use tatpio::error::{Error, ErrorClass};
 use tatpio::plan::{Distribution, Layout, LayoutError, Order};
 
-/// The constructors of derived datatypes. The Fortran `*_INTEGER` forms are those of the same name: they differ in which
-/// of MPI_Type_get_contents' lists holds the displacements.
+/// The constructors of derived datatypes. The Fortran `*_INTEGER` forms are those of the same name: they
+/// differ in which of MPI_Type_get_contents' lists holds the displacements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combiner {
     Dup,
@@ -37,8 +37,8 @@ pub(crate) struct ArrayConstants {
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub combiner: Combiner,
-    /// The integers, then the addresses, then the large counts. For all but the two array constructors this is the order of
-    /// the call's arguments, whichever of the three lists each came in.
+    /// The integers, then the addresses, then the large counts. For all but the two array constructors this
+    /// is the order of the call's arguments, whichever of the three lists each came in.
     pub arguments: &'a [i64],
     /// Whether the call was a large-count (`_c`) one, which lists array sizes after everything else.
     pub large: bool,

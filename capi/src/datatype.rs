@@ -1,4 +1,5 @@
-//! An MPI datatype as a layout: taken apart by MPI_Type_get_envelope and MPI_Type_get_contents, level by level.
+//! An MPI datatype as a layout: taken apart by MPI_Type_get_envelope and MPI_Type_get_contents, level by
+//! level.
 //!
 //! Nothing is kept between calls: a handle that was freed may be given to another type.
 
@@ -40,26 +41,33 @@ fn at_depth(datatype: MPI_Datatype, depth: u32) -> Result<Layout, Error> {
             call.layout()?
         }
         Kind::Unknown(combiner) => {
-            return Err(unusable(format!("a datatype was made by a constructor (combiner {combiner}) that tatpio does not know")));
+            return Err(unusable(format!(
+                "a datatype was made by a constructor (combiner {combiner}) that tatpio does not know"
+            )));
         }
     };
     if bare.size() != bounds.size {
-        let text = format!("the MPI library counts {} bytes in a datatype where tatpio counts {}", bounds.size, bare.size());
+        let text = format!(
+            "the MPI library counts {} bytes in a datatype where tatpio counts {}",
+            bounds.size,
+            bare.size()
+        );
         return Err(unusable(text));
     }
     // The alignment padding of a structure is the MPI library's to choose.
     bare.resized(bounds.lower, bounds.extent).map_err(too_large)
 }
 
-/// A predefined type: without gaps, or one of the pairs of a value and an int (MPI-4.1, section 6.9.4), which lie in memory
-/// as the C structure does.
+/// A predefined type: without gaps, or one of the pairs of a value and an int (MPI-4.1, section 6.9.4), which
+/// lie in memory as the C structure does.
 fn basic(bounds: &Bounds) -> Result<Layout, Error> {
     let solid = Layout::bytes(bounds.size).map_err(too_large)?;
     if bounds.size == bounds.extent.unsigned_abs() || bounds.size == 0 {
         return Ok(solid);
     }
     const INT: u64 = size_of::<std::ffi::c_int>() as u64;
-    let first = bounds.size.checked_sub(INT).ok_or_else(|| unusable("a predefined datatype has gaps".into()))?;
+    let first =
+        bounds.size.checked_sub(INT).ok_or_else(|| unusable("a predefined datatype has gaps".into()))?;
     let second = first.next_multiple_of(INT);
     let second = i64::try_from(second).map_err(|_| too_large(LayoutError))?;
     let byte = Layout::bytes(1).map_err(too_large)?;
@@ -73,4 +81,3 @@ fn unusable(what: String) -> Error {
 fn too_large(error: LayoutError) -> Error {
     unusable(error.to_string())
 }
-

@@ -27,8 +27,9 @@ impl Failure {
         Failure { class, facts: Some(facts.into()) }
     }
 
-    /// Prints the facts, calls the file's error handler (by default it returns; MPI-4.1, section 14.7), and gives the code
-    /// to return. No lock may be held: the program's handler may call MPI again, on this file too.
+    /// Prints the facts, calls the file's error handler (by default it returns; MPI-4.1, section 14.7), and
+    /// gives the code to return. No lock may be held: the program's handler may call MPI again, on this file
+    /// too.
     pub fn raise(&self, call: &'static str, fh: MPI_File, rank: u32, name: &str) -> c_int {
         if let Some(facts) = &self.facts {
             report::error(rank, call, name, facts);

@@ -56,8 +56,9 @@ impl Given {
             Ok(path) => match std::fs::read_to_string(&path) {
                 Ok(text) => text,
                 Err(error) => {
-                    self.unreadable =
-                        Some(format!("{VARIABLE} is ignored: {path:?} has no key=value in it, and as a file: {error}"));
+                    self.unreadable = Some(format!(
+                        "{VARIABLE} is ignored: {path:?} has no key=value in it, and as a file: {error}"
+                    ));
                     return;
                 }
             },
@@ -72,8 +73,8 @@ impl Given {
         self.add(&pairs);
     }
 
-    /// Prints what was wrong: for the lowest rank. Hints that are not tatpio's own are the MPI library's concern while
-    /// tatpio is off.
+    /// Prints what was wrong: for the lowest rank. Hints that are not tatpio's own are the MPI library's
+    /// concern while tatpio is off.
     pub fn warn(&self, on: bool) {
         if let Some(text) = &self.unreadable {
             crate::report::warn(text);
@@ -98,8 +99,8 @@ pub(crate) fn of_rank_0(comm: &MpiComm, mine: &Hints) -> Hints {
     Hints::decode(&encoded)
 }
 
-/// Puts rank 0's hints in force on every rank, when any rank's differ from those in force. Prints warnings on rank 0.
-/// Collective.
+/// Puts rank 0's hints in force on every rank, when any rank's differ from those in force. Prints warnings on
+/// rank 0. Collective.
 pub(crate) fn adopt(state: &mut State, given: &Given) {
     let comm = state.engine.comm();
     let changed = given.hints.encode() != state.engine.hints().encode();
@@ -122,5 +123,7 @@ pub(crate) fn adopt(state: &mut State, given: &Given) {
 
 /// Says that the ranks' hints differ: for rank 0.
 pub(crate) fn warn_mismatch(name: &str) {
-    crate::report::warn(&format!("{name}: the ranks were given different hints; those of rank 0 are used on all"));
+    crate::report::warn(&format!(
+        "{name}: the ranks were given different hints; those of rank 0 are used on all"
+    ));
 }

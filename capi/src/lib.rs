@@ -1,7 +1,8 @@
-//! libtatpio: the PMPI layer between an MPI program and its MPI library, and the functions of `include/tatpio.h`.
+//! libtatpio: the PMPI layer between an MPI program and its MPI library, and the functions of
+//! `include/tatpio.h`.
 //!
-//! Nothing is decided here but what goes through tatpio and what does not. A call is checked, converted, handed to the
-//! engine (crate `tatpio`), and its outcome converted back:
+//! Nothing is decided here but what goes through tatpio and what does not. A call is checked, converted,
+//! handed to the engine (crate `tatpio`), and its outcome converted back:
 //!
 //! ```text
 //! pmpi/        the interposed calls, MPI_File_*
@@ -22,15 +23,16 @@
 //! mpi          every call to the MPI library: checked codes
 //! ```
 //!
-//! The program's handles stay the MPI library's own, so every call that is not interposed works as before. A handle that
-//! the table does not hold (a file that tatpio does not serve, or one opened past it) passes straight through. All calls
-//! into the library are `PMPI_*`; those symbols are left undefined, for the program's MPI library to resolve.
+//! The program's handles stay the MPI library's own, so every call that is not interposed works as before. A
+//! handle that the table does not hold (a file that tatpio does not serve, or one opened past it) passes
+//! straight through. All calls into the library are `PMPI_*`; those symbols are left undefined, for the
+//! program's MPI library to resolve.
 //!
 //! # What passes through
 //!
-//! Calls that are not interposed: nonblocking, shared and ordered collectives, independent reads and writes, positions
-//! and sizes. tatpio keeps nothing about the file between calls but hints and the view, so `MPI_File_set_size` and
-//! `MPI_File_preallocate` need no interposing either.
+//! Calls that are not interposed: nonblocking, shared and ordered collectives, independent reads and writes,
+//! positions and sizes. tatpio keeps nothing about the file between calls but hints and the view, so
+//! `MPI_File_set_size` and `MPI_File_preallocate` need no interposing either.
 
 #![allow(non_snake_case)] // the names are MPI's
 
@@ -54,12 +56,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs the body of a C function: a panic inside it ends the job.
 ///
-/// A panic must not unwind into C. Nor may the call return an error: a rank that panicked in the middle of a collective
-/// has left its place in it, and the others would wait for ever.
+/// A panic must not unwind into C. Nor may the call return an error: a rank that panicked in the middle of a
+/// collective has left its place in it, and the others would wait for ever.
 pub(crate) fn guarded(call: &'static str, body: impl FnOnce() -> c_int) -> c_int {
     report::install_log();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        eprintln!("tatpio: {call} met a bug in tatpio (see the panic above); the job is ended, because its ranks wait for each other");
+        eprintln!(
+            "tatpio: {call} met a bug in tatpio (see the panic above); \
+             the job is ended, because its ranks wait for each other"
+        );
         mpi::abort()
     })
 }

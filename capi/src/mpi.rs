@@ -1,12 +1,13 @@
 //! Every call to the MPI library, through its profiling names: codes checked, lists and strings made Rust's.
 //!
-//! Handles are the program's or ours. That they are valid is the program's duty towards MPI; passing a bad one on does what
-//! the MPI library does with it.
+//! Handles are the program's or ours. That they are valid is the program's duty towards MPI; passing a bad
+//! one on does what the MPI library does with it.
 
 use crate::constructor::{ArrayConstants, Combiner};
 use pmpi_sys::consts;
 pub(crate) use pmpi_sys::{
-    self as ffi, MPI_Comm, MPI_Count, MPI_Datatype, MPI_File, MPI_Info, MPI_Offset, MPI_Status, MPI_SUCCESS as SUCCESS,
+    self as ffi, MPI_Comm, MPI_Count, MPI_Datatype, MPI_File, MPI_Info, MPI_Offset, MPI_SUCCESS as SUCCESS,
+    MPI_Status,
 };
 use std::ffi::{CStr, CString, c_char, c_int};
 use tatpio::error::{Error, ErrorClass};
@@ -80,7 +81,9 @@ pub(crate) fn call_error_handler(fh: MPI_File, code: c_int) {
 pub(crate) fn is_one_group(comm: MPI_Comm) -> bool {
     let mut inter = 1;
     // SAFETY: not the null handle; `inter` is a place for one int.
-    comm != consts::comm_null() && unsafe { ffi::PMPI_Comm_test_inter(comm, &raw mut inter) } == SUCCESS && inter == 0
+    comm != consts::comm_null()
+        && unsafe { ffi::PMPI_Comm_test_inter(comm, &raw mut inter) } == SUCCESS
+        && inter == 0
 }
 
 /// This process's rank, and the number of ranks.
@@ -97,15 +100,16 @@ pub(crate) fn rank_and_size(comm: MPI_Comm) -> Result<(u32, u32), Error> {
 
 /// The maximum over all ranks, word by word. Collective.
 pub(crate) fn all_reduce_max(comm: MPI_Comm, words: &mut [u64]) -> Result<(), Error> {
-    // Signed, with the top bit flipped: MPI libraries of today take the maximum of unsigned words wrongly (see
-    // `MpiComm::all_reduce`).
+    // Signed, with the top bit flipped: MPI libraries of today take the maximum of unsigned words wrongly
+    // (see `MpiComm::all_reduce`).
     const FLIP: u64 = 1 << 63;
     let count = c_int::try_from(words.len()).expect("a few words");
     let (int64, max) = (consts::int64_t(), consts::op_max());
     words.iter_mut().for_each(|word| *word ^= FLIP);
     // SAFETY: `words` is read and written in place, as many 64-bit words as announced.
-    let code =
-        unsafe { ffi::PMPI_Allreduce(consts::in_place(), words.as_mut_ptr().cast(), count, int64, max, comm) };
+    let code = unsafe {
+        ffi::PMPI_Allreduce(consts::in_place(), words.as_mut_ptr().cast(), count, int64, max, comm)
+    };
     words.iter_mut().for_each(|word| *word ^= FLIP);
     check(code, "MPI_Allreduce")
 }
@@ -232,7 +236,10 @@ pub(crate) fn bounds(datatype: MPI_Datatype) -> Result<Bounds, Error> {
     // SAFETY: places for one count each.
     unsafe {
         check(ffi::PMPI_Type_size_x(datatype, &raw mut size), "MPI_Type_size_x")?;
-        check(ffi::PMPI_Type_get_extent_x(datatype, &raw mut lower, &raw mut extent), "MPI_Type_get_extent_x")?;
+        check(
+            ffi::PMPI_Type_get_extent_x(datatype, &raw mut lower, &raw mut extent),
+            "MPI_Type_get_extent_x",
+        )?;
     }
     Ok(Bounds { size: u64::try_from(size).map_err(|_| too_large())?, lower, extent })
 }
@@ -265,7 +272,8 @@ impl Datatype {
         // SAFETY: both lists have `count` entries; places for one handle each.
         unsafe {
             let (lengths, places) = (lengths.as_ptr(), places.as_ptr());
-            let code = ffi::PMPI_Type_create_hindexed(count, lengths, places, consts::byte(), &raw mut list.0);
+            let code =
+                ffi::PMPI_Type_create_hindexed(count, lengths, places, consts::byte(), &raw mut list.0);
             check(code, "MPI_Type_create_hindexed")?;
             let extent = ffi::MPI_Aint::try_from(extent).map_err(|_| too_large())?;
             let code = ffi::PMPI_Type_create_resized(list.0, 0, extent, &raw mut tile.0);
@@ -382,8 +390,8 @@ impl Envelope {
 }
 
 fn combiner(number: c_int) -> Option<Combiner> {
-    // MPI-3 took the names of the forms that only old Fortran calls make out of C; the libraries kept their numbers, each
-    // just below that of the C form.
+    // MPI-3 took the names of the forms that only old Fortran calls make out of C; the libraries kept their
+    // numbers, each just below that of the C form.
     const HVECTOR_INTEGER: c_int = ffi::MPI_COMBINER_HVECTOR - 1;
     const HINDEXED_INTEGER: c_int = ffi::MPI_COMBINER_HINDEXED - 1;
     const STRUCT_INTEGER: c_int = ffi::MPI_COMBINER_STRUCT - 1;
@@ -427,7 +435,12 @@ fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     let code = unsafe {
         let (counts, datatypes) = (&raw mut counts, &raw mut datatypes);
         ffi::PMPI_Type_get_envelope_c(
-            datatype, &raw mut integers, &raw mut addresses, counts, datatypes, &raw mut combiner,
+            datatype,
+            &raw mut integers,
+            &raw mut addresses,
+            counts,
+            datatypes,
+            &raw mut combiner,
         )
     };
     check(code, "MPI_Type_get_envelope_c")?;

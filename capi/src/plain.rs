@@ -1,23 +1,24 @@
 //! A view in the plainest datatypes: what the MPI library gets in place of the program's.
 //!
-//! The MPI library needs the view for the individual file pointer and for the calls that pass through. It needs the bytes, not
-//! the way the program put them together; and the libraries' own flattening of nested types has faults: of a filetype with
-//! MPI_DOUBLE_INT in it, of one built by a large-count constructor, ROMIO of MPICH 4.0.2 aborts the job, and indexed blocks of
-//! subarrays it misplaces (mpich issue 7169). A list of byte blocks, resized, every library gets right.
+//! The MPI library needs the view for the individual file pointer and for the calls that pass through. It
+//! needs the bytes, not the way the program put them together; and the libraries' own flattening of nested
+//! types has faults: of a filetype with MPI_DOUBLE_INT in it, of one built by a large-count constructor,
+//! ROMIO of MPICH 4.0.2 aborts the job, and indexed blocks of subarrays it misplaces (mpich issue 7169). A
+//! list of byte blocks, resized, every library gets right.
 
 use crate::mpi::Datatype;
 use tatpio::error::Error;
 use tatpio::plan::{Access, View};
 use tatpio::units::{Bytes, Offset};
 
-/// Views with more pieces go to the MPI library as the program built them: large views are regular in practice, and lists
-/// of their pieces would take the memory that compact views save.
+/// Views with more pieces go to the MPI library as the program built them: large views are regular in
+/// practice, and lists of their pieces would take the memory that compact views save.
 const PIECES_MAX: usize = 1 << 16;
 
 /// Etype and filetype of the same view, or `None` where the program's own will have to do.
 ///
-/// The etype is as many bytes as the program's. A filetype without data, through which nothing can be read or written,
-/// becomes the etype, because libraries divide by its size. Local.
+/// The etype is as many bytes as the program's. A filetype without data, through which nothing can be read or
+/// written, becomes the etype, because libraries divide by its size. Local.
 pub(crate) fn types(view: &View) -> Result<Option<(Datatype, Datatype)>, Error> {
     let Some(pieces) = pieces(view) else { return Ok(None) };
     let etype = Datatype::of_bytes(view.etype_bytes)?;
@@ -47,4 +48,3 @@ fn pieces(view: &View) -> Option<Vec<(Offset, Bytes)>> {
     }
     (expected == view.filetype.size()).then_some(pieces)
 }
-

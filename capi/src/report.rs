@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::{LazyLock, Mutex, Once, PoisonError};
 
-/// Prints a warning to standard error, unless the process has printed the same before: a program that opens a thousand
-/// files with one bad hint is told once.
+/// Prints a warning to standard error, unless the process has printed the same before: a program that opens a
+/// thousand files with one bad hint is told once.
 pub(crate) fn warn(text: &str) {
     static PRINTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -49,12 +49,14 @@ pub(crate) enum Split {
     Passed,
 }
 
-/// A file's state behind its lock. Collective calls on different files run at the same time, each under its own lock.
+/// A file's state behind its lock. Collective calls on different files run at the same time, each under its
+/// own lock.
 pub(crate) struct Shared(Mutex<State>);
 
-// SAFETY: the parts of `State` that are not Send of themselves are MPI handles and the addresses of shared memory windows.
-// Both belong to the process, not to a thread; a program that calls from several threads has asked MPI for
-// MPI_THREAD_MULTIPLE or orders the calls itself (MPI-4.1, section 11.6), and the lock lets one thread at a time use them.
+// SAFETY: the parts of `State` that are not Send of themselves are MPI handles and the addresses of shared
+// memory windows. Both belong to the process, not to a thread; a program that calls from several threads has
+// asked MPI for MPI_THREAD_MULTIPLE or orders the calls itself (MPI-4.1, section 11.6), and the lock lets one
+// thread at a time use them.
 unsafe impl Send for Shared {}
 // SAFETY: as above; a shared reference gives access only through the lock.
 unsafe impl Sync for Shared {}
@@ -85,8 +87,8 @@ pub(crate) fn find(fh: MPI_File) -> Option<Arc<Shared>> {
 /// Begins to serve a file.
 pub(crate) fn insert(fh: MPI_File, state: State) {
     let before = files().insert(key(fh), Arc::new(Shared(Mutex::new(state))));
-    // A file that was closed past us (from Fortran's mpi_f08): its handle was given out anew on this rank, and perhaps not
-    // on others, so its communicator, which only all ranks together can free, stays.
+    // A file that was closed past us (from Fortran's mpi_f08): its handle was given out anew on this rank,
+    // and perhaps not on others, so its communicator, which only all ranks together can free, stays.
     std::mem::forget(before);
 }
 

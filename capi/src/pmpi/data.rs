@@ -37,12 +37,17 @@ struct Prepared<'a> {
 }
 
 impl Call {
-    /// The error of a call that the file's mode forbids, in the classes that ROMIO gives it. The mode is the same on every
-    /// rank, so all return together. (The MPI library is not asked: Open MPI 4.1.4 says that it wrote to a read-only file.)
+    /// The error of a call that the file's mode forbids, in the classes that ROMIO gives it. The mode is the
+    /// same on every rank, so all return together. (The MPI library is not asked: Open MPI 4.1.4 says that it
+    /// wrote to a read-only file.)
     fn forbidden(&self, state: &State) -> Option<Failure> {
         let (class, text) = match self.direction {
-            Direction::Write if !state.may_write => (ErrorClass::ReadOnly, "the file was opened with MPI_MODE_RDONLY"),
-            Direction::Read if !state.may_read => (ErrorClass::Access, "the file was opened with MPI_MODE_WRONLY"),
+            Direction::Write if !state.may_write => {
+                (ErrorClass::ReadOnly, "the file was opened with MPI_MODE_RDONLY")
+            }
+            Direction::Read if !state.may_read => {
+                (ErrorClass::Access, "the file was opened with MPI_MODE_WRONLY")
+            }
             _ => return None,
         };
         let facts = (state.engine.comm().rank() == Rank(0)).then(|| text.into());
@@ -51,9 +56,9 @@ impl Call {
 
     /// Does the call; returns the bytes this rank moved. Collective.
     ///
-    /// A rank whose arguments are wrong takes part with its error, and every rank returns one of the same class. The
-    /// individual file pointer moves by what was asked for, also at the end of the file (MPI-4.1, section 14.4.3); after
-    /// an error it stays where it was.
+    /// A rank whose arguments are wrong takes part with its error, and every rank returns one of the same
+    /// class. The individual file pointer moves by what was asked for, also at the end of the file (MPI-4.1,
+    /// section 14.4.3); after an error it stays where it was.
     pub fn perform(&self, state: &mut State, fh: MPI_File) -> Result<Bytes, Failure> {
         if let Some(failure) = self.forbidden(state) {
             return Err(failure);
@@ -88,9 +93,10 @@ impl Call {
             Some(offset) => offset,
             None => mpi::position(fh)?,
         };
-        let first = u64::try_from(at).map_err(|_| invalid(ErrorClass::Arg, &format!("the offset is {at}, below 0")))?;
-        // SAFETY: the program's duty (MPI-4.1, section 14.4): the buffer holds `count` elements of the datatype, readable,
-        // and writable for a read; nothing else touches it before this call returns.
+        let first = u64::try_from(at)
+            .map_err(|_| invalid(ErrorClass::Arg, &format!("the offset is {at}, below 0")))?;
+        // SAFETY: the program's duty (MPI-4.1, section 14.4): the buffer holds `count` elements of the
+        // datatype, readable, and writable for a read; nothing else touches it before this call returns.
         let memory = unsafe { Memory::new(self.buffer.cast(), &layout, count)? };
         let (bytes, etype) = (memory.bytes(), state.view.etype_bytes);
         if bytes % etype != 0 {
@@ -134,8 +140,8 @@ pub(super) fn finish(
     }
 }
 
-/// Exports one blocking call: its name, the MPI library's own, direction, buffer and count types, and whether it takes an
-/// offset.
+/// Exports one blocking call: its name, the MPI library's own, direction, buffer and count types, and whether
+/// it takes an offset.
 macro_rules! blocking {
     ($name:ident, $real:ident, $direction:ident, $buffer:ty, $count:ty $(, $offset:ident)?) => {
         #[doc = concat!(stringify!($name), " (MPI-4.1, section 14.4). Collective.")]

@@ -7,8 +7,8 @@ use std::ffi::c_int;
 
 /// MPI_File_set_info (MPI-4.1, section 14.2.8). Collective.
 ///
-/// `tatpio=disable` hands the file to the MPI library, `tatpio=enable` gives it back; for a file that was opened without
-/// tatpio, `tatpio` has no effect here.
+/// `tatpio=disable` hands the file to the MPI library, `tatpio=enable` gives it back; for a file that was
+/// opened without tatpio, `tatpio` has no effect here.
 ///
 /// # Safety
 ///
@@ -27,10 +27,11 @@ pub unsafe extern "C" fn MPI_File_set_info(fh: MPI_File, info: MPI_Info) -> c_in
     })
 }
 
-/// MPI_File_get_info (MPI-4.1, section 14.2.8): the MPI library's hints, and over them those that tatpio uses.
+/// MPI_File_get_info (MPI-4.1, section 14.2.8): the MPI library's hints, and over them those that tatpio
+/// uses.
 ///
-/// For a file that tatpio does not serve, a hint `tatpio` that the MPI library repeats becomes `disable`: the answer is
-/// what is in use.
+/// For a file that tatpio does not serve, a hint `tatpio` that the MPI library repeats becomes `disable`: the
+/// answer is what is in use.
 ///
 /// # Safety
 ///

@@ -1,7 +1,7 @@
 //! MPI_File_open and MPI_File_close: which files tatpio serves.
 //!
-//! Whether it serves a file is decided by all ranks together, from exchanged values: a rank that decided by itself would be
-//! alone in its collectives. The MPI library opens every file first, whoever serves it.
+//! Whether it serves a file is decided by all ranks together, from exchanged values: a rank that decided by
+//! itself would be alone in its collectives. The MPI library opens every file first, whoever serves it.
 
 use crate::hints::{self, Given};
 use crate::mpi::{self, MPI_Comm, MPI_File, MPI_Info};
@@ -70,7 +70,12 @@ struct Wanted {
 /// Whether rank 0's hints ask for tatpio, and nothing forbids it. Collective.
 ///
 /// One reduction, also when tatpio is off everywhere: no rank can know that by itself.
-fn decide(comm: MPI_Comm, name: Option<&CStr>, amode: c_int, info: MPI_Info) -> Result<Option<Wanted>, Error> {
+fn decide(
+    comm: MPI_Comm,
+    name: Option<&CStr>,
+    amode: c_int,
+    info: MPI_Info,
+) -> Result<Option<Wanted>, Error> {
     let (rank, size) = mpi::rank_and_size(comm)?;
     let given = Given::at_open(info);
     let path = name.and_then(own_path);
@@ -95,11 +100,23 @@ fn decide(comm: MPI_Comm, name: Option<&CStr>, amode: c_int, info: MPI_Info) -> 
     Ok(path.filter(|_| on).map(|path| Wanted { name, path, given, rank }))
 }
 
-/// Prefixes by which ROMIO is told the file system (`ad_fstype.c`). `ufs:` is what tatpio does anyway; the others ask for
-/// a driver of the MPI library's, which then gets the file.
+/// Prefixes by which ROMIO is told the file system (`ad_fstype.c`). `ufs:` is what tatpio does anyway; the
+/// others ask for a driver of the MPI library's, which then gets the file.
 const PREFIXES: [&[u8]; 14] = [
-    b"nfs:", b"xfs:", b"panfs:", b"pfs:", b"piofs:", b"pvfs:", b"pvfs2:", b"lustre:", b"gpfs:", b"daos:", b"ime:",
-    b"quobyte:", b"gridftp:", b"testfs:",
+    b"nfs:",
+    b"xfs:",
+    b"panfs:",
+    b"pfs:",
+    b"piofs:",
+    b"pvfs:",
+    b"pvfs2:",
+    b"lustre:",
+    b"gpfs:",
+    b"daos:",
+    b"ime:",
+    b"quobyte:",
+    b"gridftp:",
+    b"testfs:",
 ];
 
 /// The path as the operating system takes it, or `None` for a name that asks for a driver of the MPI library.
@@ -141,14 +158,16 @@ impl Obstacle {
     }
 }
 
-/// Opens the file for tatpio and enters it in the table, or agrees not to. Collective, also for ranks without a handle.
+/// Opens the file for tatpio and enters it in the table, or agrees not to. Collective, also for ranks without
+/// a handle.
 fn serve(comm: MPI_Comm, handle: Option<MPI_File>, amode: c_int, wanted: Wanted) -> Result<(), Error> {
     let mine = match handle {
         Some(_) => second_descriptor(&wanted.path, amode),
         None => Err(Obstacle::NotOpen),
     };
     // The lowest rank's obstacle: a minimum, as the maximum of the complement.
-    let code = mine.as_ref().err().map_or(u64::MAX, |obstacle| u64::from(wanted.rank) << 32 | obstacle.code());
+    let code =
+        mine.as_ref().err().map_or(u64::MAX, |obstacle| u64::from(wanted.rank) << 32 | obstacle.code());
     let mut words = [!code];
     mpi::all_reduce_max(comm, &mut words)?;
     let least = !words[0];
@@ -235,7 +254,8 @@ fn hosts(comm: &MpiComm) -> Result<Vec<(String, u64)>, Error> {
 
 /// The processors that this process may run on; none where the system does not say.
 fn processors() -> Vec<usize> {
-    // SAFETY: a cpu_set_t is a plain bit set, for which zeros are valid; the call writes as many bytes as it is told.
+    // SAFETY: a cpu_set_t is a plain bit set, for which zeros are valid; the call writes as many bytes as it
+    // is told.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) != 0 {
@@ -260,7 +280,8 @@ pub unsafe extern "C" fn MPI_File_close(fh: *mut MPI_File) -> c_int {
     guarded("MPI_File_close", || {
         // SAFETY: the caller's handle, null or readable.
         if let Some(&handle) = unsafe { fh.as_ref() } {
-            // Before the MPI library's close, after which the handle may be given to another file. Frees the communicator.
+            // Before the MPI library's close, after which the handle may be given to another file. Frees the
+            // communicator.
             drop(table::remove(handle));
         }
         // SAFETY: the caller's argument, as it came.

@@ -1,8 +1,10 @@
-//! The split collective reads and writes: MPI_File_{write,read}[_at]_all_begin and _end (MPI-4.1, section 14.4.5).
+//! The split collective reads and writes: MPI_File_{write,read}[_at]_all_begin and _end (MPI-4.1, section
+//! 14.4.5).
 //!
-//! All the work is done in `_begin`, as ROMIO does it; `_end` returns what it came to. An error is returned by `_begin`, and
-//! then nothing was begun. A second `_begin`, and an `_end` of something not begun, get MPI_ERR_IO, the class that ROMIO
-//! gives them; the calls are the program's error on every rank, so that none waits.
+//! All the work is done in `_begin`, as ROMIO does it; `_end` returns what it came to. An error is returned
+//! by `_begin`, and then nothing was begun. A second `_begin`, and an `_end` of something not begun, get
+//! MPI_ERR_IO, the class that ROMIO gives them; the calls are the program's error on every rank, so that none
+//! waits.
 
 use super::data::{Call, Direction, finish};
 use crate::errors::Failure;
@@ -14,7 +16,8 @@ use tatpio::comm::Communicator;
 use tatpio::error::ErrorClass;
 
 impl Call {
-    /// Begins a split collective, here or, by `real`, in the MPI library. `kind` is what the matching `_end` belongs to.
+    /// Begins a split collective, here or, by `real`, in the MPI library. `kind` is what the matching `_end`
+    /// belongs to.
     fn begin(&self, kind: &'static str, fh: MPI_File, real: impl FnOnce() -> c_int) -> c_int {
         let Some(file) = table::find(fh) else { return real() };
         let mut state = file.lock();
@@ -70,8 +73,8 @@ fn end(
     finish(call, fh, status, outcome, rank, &name)
 }
 
-/// Exports one `_begin`: its name, the MPI library's own, the kind, direction, buffer and count types, and whether it takes
-/// an offset.
+/// Exports one `_begin`: its name, the MPI library's own, the kind, direction, buffer and count types, and
+/// whether it takes an offset.
 macro_rules! begin {
     ($name:ident, $real:ident, $kind:ident, $direction:ident, $buffer:ty, $count:ty $(, $offset:ident)?) => {
         #[doc = concat!(stringify!($name), " (MPI-4.1, section 14.4.5). Collective.")]
@@ -126,9 +129,25 @@ macro_rules! end {
 }
 
 begin!(MPI_File_write_all_begin, PMPI_File_write_all_begin, MPI_File_write_all, Write, *const c_void, c_int);
-begin!(MPI_File_write_at_all_begin, PMPI_File_write_at_all_begin, MPI_File_write_at_all, Write, *const c_void, c_int, offset);
+begin!(
+    MPI_File_write_at_all_begin,
+    PMPI_File_write_at_all_begin,
+    MPI_File_write_at_all,
+    Write,
+    *const c_void,
+    c_int,
+    offset
+);
 begin!(MPI_File_read_all_begin, PMPI_File_read_all_begin, MPI_File_read_all, Read, *mut c_void, c_int);
-begin!(MPI_File_read_at_all_begin, PMPI_File_read_at_all_begin, MPI_File_read_at_all, Read, *mut c_void, c_int, offset);
+begin!(
+    MPI_File_read_at_all_begin,
+    PMPI_File_read_at_all_begin,
+    MPI_File_read_at_all,
+    Read,
+    *mut c_void,
+    c_int,
+    offset
+);
 
 end!(MPI_File_write_all_end, PMPI_File_write_all_end, MPI_File_write_all, *const c_void);
 end!(MPI_File_write_at_all_end, PMPI_File_write_at_all_end, MPI_File_write_at_all, *const c_void);
@@ -139,15 +158,39 @@ end!(MPI_File_read_at_all_end, PMPI_File_read_at_all_end, MPI_File_read_at_all, 
 mod large_count {
     use super::*;
 
-    begin!(MPI_File_write_all_begin_c, PMPI_File_write_all_begin_c, MPI_File_write_all, Write, *const c_void, MPI_Count);
     begin!(
-        MPI_File_write_at_all_begin_c, PMPI_File_write_at_all_begin_c, MPI_File_write_at_all, Write, *const c_void,
-        MPI_Count, offset
+        MPI_File_write_all_begin_c,
+        PMPI_File_write_all_begin_c,
+        MPI_File_write_all,
+        Write,
+        *const c_void,
+        MPI_Count
     );
-    begin!(MPI_File_read_all_begin_c, PMPI_File_read_all_begin_c, MPI_File_read_all, Read, *mut c_void, MPI_Count);
     begin!(
-        MPI_File_read_at_all_begin_c, PMPI_File_read_at_all_begin_c, MPI_File_read_at_all, Read, *mut c_void,
-        MPI_Count, offset
+        MPI_File_write_at_all_begin_c,
+        PMPI_File_write_at_all_begin_c,
+        MPI_File_write_at_all,
+        Write,
+        *const c_void,
+        MPI_Count,
+        offset
+    );
+    begin!(
+        MPI_File_read_all_begin_c,
+        PMPI_File_read_all_begin_c,
+        MPI_File_read_all,
+        Read,
+        *mut c_void,
+        MPI_Count
+    );
+    begin!(
+        MPI_File_read_at_all_begin_c,
+        PMPI_File_read_at_all_begin_c,
+        MPI_File_read_at_all,
+        Read,
+        *mut c_void,
+        MPI_Count,
+        offset
     );
 }
 #[cfg(large_count)]

@@ -8,8 +8,8 @@ use tatpio::comm::Communicator;
 use tatpio::error::Error;
 use tatpio::units::ByteRange;
 
-/// MPI_File_sync (MPI-4.1, section 14.6.1). Collective. What was written through tatpio's descriptor and through the MPI
-/// library's is forced to the storage device.
+/// MPI_File_sync (MPI-4.1, section 14.6.1). Collective. What was written through tatpio's descriptor and
+/// through the MPI library's is forced to the storage device.
 ///
 /// # Safety
 ///
@@ -27,9 +27,10 @@ pub unsafe extern "C" fn MPI_File_sync(fh: MPI_File) -> c_int {
         // SAFETY: the caller's argument, as it came.
         let code = unsafe { mpi::ffi::PMPI_File_sync(fh) };
         match failure {
-            Some((failure, rank, name)) if code == mpi::SUCCESS => failure.raise("MPI_File_sync", fh, rank, &name),
+            Some((failure, rank, name)) if code == mpi::SUCCESS => {
+                failure.raise("MPI_File_sync", fh, rank, &name)
+            }
             _ => code,
         }
     })
 }
-

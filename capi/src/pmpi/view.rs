@@ -1,4 +1,5 @@
-//! MPI_File_set_view, MPI_File_get_view and MPI_File_set_atomicity: what decides whether tatpio or the MPI library serves the data calls.
+//! MPI_File_set_view, MPI_File_get_view and MPI_File_set_atomicity: what decides whether tatpio or the MPI
+//! library serves the data calls.
 
 use crate::hints::{self, Given};
 use crate::mpi::{self, Datatype, MPI_Datatype, MPI_File, MPI_Info, MPI_Offset};
@@ -12,9 +13,9 @@ use tatpio::units::Rank;
 
 /// MPI_File_set_view (MPI-4.1, section 14.3). Collective.
 ///
-/// The MPI library sets the view too, in plain datatypes (see [`plain`]). Where tatpio cannot express a view (another data
-/// representation than `native`, a datatype that it does not know on any rank) the MPI library gets the program's own, and
-/// serves the file until the next view.
+/// The MPI library sets the view too, in plain datatypes (see [`plain`]). Where tatpio cannot express a view
+/// (another data representation than `native`, a datatype that it does not know on any rank) the MPI library
+/// gets the program's own, and serves the file until the next view.
 ///
 /// # Safety
 ///
@@ -119,8 +120,8 @@ pub unsafe extern "C" fn MPI_File_get_view(
     })
 }
 
-/// Puts a view and the hints that came with it in force, on all ranks or on none. `done` says whether the MPI library set
-/// the view on this rank. Collective.
+/// Puts a view and the hints that came with it in force, on all ranks or on none. `done` says whether the MPI
+/// library set the view on this rank. Collective.
 fn adopt(state: &mut State, done: bool, shadow: Result<Shadow, Option<String>>, info: MPI_Info) {
     let given = Given::over(state.engine.hints(), info);
     hints::adopt(state, &given);
@@ -144,7 +145,8 @@ fn adopt(state: &mut State, done: bool, shadow: Result<Shadow, Option<String>>, 
     }
 }
 
-/// Says on rank 0 why the MPI library serves a file from now on, if any rank has a reason worth saying. Collective.
+/// Says on rank 0 why the MPI library serves a file from now on, if any rank has a reason worth saying.
+/// Collective.
 fn explain(state: &State, reason: Option<String>) {
     let comm = state.engine.comm();
     let reasons = comm.gather(Rank(0), reason.unwrap_or_default().as_bytes());
@@ -154,8 +156,8 @@ fn explain(state: &State, reason: Option<String>) {
     }
 }
 
-/// MPI_File_set_atomicity (MPI-4.1, section 14.6.1). Collective. While atomic mode is on, the MPI library serves the file:
-/// it knows how to exclude its own independent calls.
+/// MPI_File_set_atomicity (MPI-4.1, section 14.6.1). Collective. While atomic mode is on, the MPI library
+/// serves the file: it knows how to exclude its own independent calls.
 ///
 /// # Safety
 ///
@@ -176,4 +178,3 @@ pub unsafe extern "C" fn MPI_File_set_atomicity(fh: MPI_File, flag: c_int) -> c_
         code
     })
 }
-

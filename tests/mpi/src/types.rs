@@ -5,12 +5,14 @@ use pmpi_sys::{self as ffi, MPI_Aint, MPI_Datatype, consts};
 use std::ffi::c_int;
 use tatpio_model::{Dimension, Distribution, Named, Order, TypeSpec};
 
-/// Builds a datatype, not committed. With `large`, by the constructors with large counts where the MPI library has them.
+/// Builds a datatype, not committed. With `large`, by the constructors with large counts where the MPI
+/// library has them.
 ///
-/// Around a struct goes an MPI_Type_create_resized to the model's bounds: its padding is the MPI library's choice
-/// (MPI-4.1, section 5.1.6).
+/// Around a struct goes an MPI_Type_create_resized to the model's bounds: its padding is the MPI library's
+/// choice (MPI-4.1, section 5.1.6).
 pub fn build(spec: &TypeSpec, large: bool) -> Result<Datatype> {
-    let inner: Vec<Datatype> = spec.children().into_iter().map(|child| build(child, large)).collect::<Result<_>>()?;
+    let inner: Vec<Datatype> =
+        spec.children().into_iter().map(|child| build(child, large)).collect::<Result<_>>()?;
     let built = match spec {
         TypeSpec::Named(named) => return Ok(Datatype { raw: handle(*named), derived: false }),
         _ if large && cfg!(large_count) => large_count(spec, &inner)?,
@@ -36,7 +38,9 @@ fn handle(named: Named) -> MPI_Datatype {
 fn resized(lb: i64, extent: i64, inner: &Datatype) -> Result<Datatype> {
     let (old, lb, extent) = (inner.raw, address(lb), address(extent));
     // SAFETY: a live type; the constructor writes the new one.
-    unsafe { Datatype::new("MPI_Type_create_resized", |new| ffi::PMPI_Type_create_resized(old, lb, extent, new)) }
+    unsafe {
+        Datatype::new("MPI_Type_create_resized", |new| ffi::PMPI_Type_create_resized(old, lb, extent, new))
+    }
 }
 
 fn order(order: Order) -> c_int {
@@ -87,8 +91,8 @@ fn small_count(spec: &TypeSpec, inner: &[Datatype]) -> Result<Datatype> {
     let types: Vec<MPI_Datatype> = inner.iter().map(|element| element.raw).collect();
     let old = types.first().copied().unwrap_or(consts::datatype_null());
     let call = spec.constructor();
-    // SAFETY: in every call the lists have the announced lengths and live until it returns, the types are live, and the
-    // constructor writes the new one.
+    // SAFETY: in every call the lists have the announced lengths and live until it returns, the types are
+    // live, and the constructor writes the new one.
     unsafe {
         match spec {
             TypeSpec::Named(_) => unreachable!("not constructed"),
@@ -99,12 +103,14 @@ fn small_count(spec: &TypeSpec, inner: &[Datatype]) -> Result<Datatype> {
             TypeSpec::Vector { count, blocklength, stride, .. } => {
                 Datatype::new(call, |new| ffi::PMPI_Type_vector(*count, *blocklength, *stride, old, new))
             }
-            TypeSpec::Hvector { count, blocklength, stride, .. } => {
-                Datatype::new(call, |new| ffi::PMPI_Type_create_hvector(*count, *blocklength, address(*stride), old, new))
-            }
+            TypeSpec::Hvector { count, blocklength, stride, .. } => Datatype::new(call, |new| {
+                ffi::PMPI_Type_create_hvector(*count, *blocklength, address(*stride), old, new)
+            }),
             TypeSpec::Indexed { blocks, .. } => {
                 let lengths: Vec<c_int> = blocks.iter().map(|block| block.length).collect();
-                let fit = |block: &tatpio_model::Block| c_int::try_from(block.displacement).expect("fits (TypeSpec)");
+                let fit = |block: &tatpio_model::Block| {
+                    c_int::try_from(block.displacement).expect("fits (TypeSpec)")
+                };
                 let places: Vec<c_int> = blocks.iter().map(fit).collect();
                 let (number, lengths, places) = (count(blocks), lengths.as_ptr(), places.as_ptr());
                 Datatype::new(call, |new| ffi::PMPI_Type_indexed(number, lengths, places, old, new))
@@ -117,18 +123,24 @@ fn small_count(spec: &TypeSpec, inner: &[Datatype]) -> Result<Datatype> {
             }
             TypeSpec::IndexedBlock { blocklength, displacements, .. } => {
                 let (number, places) = (count(displacements), displacements.as_ptr());
-                Datatype::new(call, |new| ffi::PMPI_Type_create_indexed_block(number, *blocklength, places, old, new))
+                Datatype::new(call, |new| {
+                    ffi::PMPI_Type_create_indexed_block(number, *blocklength, places, old, new)
+                })
             }
             TypeSpec::HindexedBlock { blocklength, displacements, .. } => {
                 let places: Vec<MPI_Aint> = displacements.iter().map(|&place| address(place)).collect();
                 let (number, places) = (count(displacements), places.as_ptr());
-                Datatype::new(call, |new| ffi::PMPI_Type_create_hindexed_block(number, *blocklength, places, old, new))
+                Datatype::new(call, |new| {
+                    ffi::PMPI_Type_create_hindexed_block(number, *blocklength, places, old, new)
+                })
             }
             TypeSpec::Struct { fields } => {
                 let lengths: Vec<c_int> = fields.iter().map(|field| field.length).collect();
                 let places: Vec<MPI_Aint> = fields.iter().map(|field| address(field.displacement)).collect();
                 let (number, lengths, places) = (count(fields), lengths.as_ptr(), places.as_ptr());
-                Datatype::new(call, |new| ffi::PMPI_Type_create_struct(number, lengths, places, types.as_ptr(), new))
+                Datatype::new(call, |new| {
+                    ffi::PMPI_Type_create_struct(number, lengths, places, types.as_ptr(), new)
+                })
             }
             TypeSpec::Subarray { sizes, subsizes, starts, order: stored, .. } => {
                 let (number, stored) = (count(sizes), order(*stored));
@@ -141,7 +153,8 @@ fn small_count(spec: &TypeSpec, inner: &[Datatype]) -> Result<Datatype> {
                 let sizes: Vec<c_int> = dimensions.iter().map(|dimension| dimension.global).collect();
                 let grid = Grid::of(dimensions);
                 let (number, sizes, stored) = (count(dimensions), sizes.as_ptr(), order(*stored));
-                let (kinds, values, processes) = (grid.kinds.as_ptr(), grid.values.as_ptr(), grid.processes.as_ptr());
+                let (kinds, values, processes) =
+                    (grid.kinds.as_ptr(), grid.values.as_ptr(), grid.processes.as_ptr());
                 Datatype::new(call, |new| {
                     ffi::PMPI_Type_create_darray(
                         *size, *rank, number, sizes, kinds, values, processes, stored, old, new,
@@ -223,10 +236,12 @@ fn large_count(spec: &TypeSpec, inner: &[Datatype]) -> Result<Datatype> {
                 })
             }
             TypeSpec::Darray { size, rank, dimensions, order: stored, .. } => {
-                let sizes: Vec<MPI_Count> = dimensions.iter().map(|dimension| wide(dimension.global)).collect();
+                let sizes: Vec<MPI_Count> =
+                    dimensions.iter().map(|dimension| wide(dimension.global)).collect();
                 let grid = Grid::of(dimensions);
                 let (number, sizes, stored) = (count(dimensions), sizes.as_ptr(), order(*stored));
-                let (kinds, values, processes) = (grid.kinds.as_ptr(), grid.values.as_ptr(), grid.processes.as_ptr());
+                let (kinds, values, processes) =
+                    (grid.kinds.as_ptr(), grid.values.as_ptr(), grid.processes.as_ptr());
                 Datatype::new(call, |new| {
                     ffi::PMPI_Type_create_darray_c(
                         *size, *rank, number, sizes, kinds, values, processes, stored, old, new,

@@ -4,9 +4,10 @@
 //! mpirun -n 4 -genv LD_PRELOAD .../libtatpio.so -genv TATPIO_HINTS tatpio=enable differential 0 300
 //! ```
 //!
-//! Runs the cases of the seeds from the first number up to, and without, the second. `--limits TEXT` changes what cases may
-//! hold (see tatpio_model::Limits), `--without` runs them on the MPI library alone, `--trace` prints each case before it is
-//! run. A case that fails prints a line that replays it: the variable in it is put before the command.
+//! Runs the cases of the seeds from the first number up to, and without, the second. `--limits TEXT` changes
+//! what cases may hold (see tatpio_model::Limits), `--without` runs them on the MPI library alone, `--trace`
+//! prints each case before it is run. A case that fails prints a line that replays it: the variable in it is
+//! put before the command.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -144,8 +145,8 @@ fn prepare(case: &Case, path: &str) {
     }
 }
 
-/// Whether a case's memory types are built by the constructors with large counts: half of the cases. Never those of views,
-/// of which ROMIO of MPICH 4.0.2 aborts the job.
+/// Whether a case's memory types are built by the constructors with large counts: half of the cases. Never
+/// those of views, of which ROMIO of MPICH 4.0.2 aborts the job.
 fn large_types(case: &Case) -> bool {
     case.seed % 2 == 1
 }
@@ -157,7 +158,8 @@ fn set_view(file: &File, case: &Case, rank: usize) -> Result<(), MpiError> {
     file.set_view(view.disp, &etype, &filetype, "native", &Info::null())
 }
 
-/// The operations in order, each checked on this rank; the ranks see each other's writes (MPI-4.1, section 14.6.1).
+/// The operations in order, each checked on this rank; the ranks see each other's writes (MPI-4.1, section
+/// 14.6.1).
 fn operate(world: &Comm, file: &File, case: &Case, path: &str, note: &mut impl FnMut(String)) {
     let mut model = Model::new(case);
     while let Some(step) = model.step() {
@@ -186,9 +188,11 @@ fn operation(file: &File, case: &Case, expect: &Expect, form: Form) -> Result<()
     let access = &op.ranks[rank];
     let mut buffer = case.buffer(expect.op, rank);
     let describe = |error: MpiError| format!("rank {rank} in operation {}: {error}", expect.op);
-    let datatype = types::build(&access.memtype, large_types(case)).and_then(Datatype::commit).map_err(describe)?;
+    let datatype =
+        types::build(&access.memtype, large_types(case)).and_then(Datatype::commit).map_err(describe)?;
     let offset = op.kind.is_at().then(|| i64::try_from(access.offset).expect("an offset"));
-    let data = Data { buffer: &mut buffer, base: access.base, count: access.count.into(), datatype: &datatype };
+    let data =
+        Data { buffer: &mut buffer, base: access.base, count: access.count.into(), datatype: &datatype };
     let status = match op.kind {
         OpKind::WriteAtAll | OpKind::WriteAll => file.write_all(form, offset, data),
         OpKind::ReadAtAll | OpKind::ReadAll => file.read_all(form, offset, data),
@@ -196,7 +200,8 @@ fn operation(file: &File, case: &Case, expect: &Expect, form: Form) -> Result<()
     let status = status.map_err(describe)?;
     expect.check(case, &buffer, status.bytes())?;
     let size = access.memtype.size();
-    let elements = if size == 0 { Some(0) } else { (status.bytes() % size == 0).then(|| status.bytes() / size) };
+    let elements =
+        if size == 0 { Some(0) } else { (status.bytes() % size == 0).then(|| status.bytes() / size) };
     if status.count(&datatype) != elements {
         return Err(format!("MPI_Get_count gives {:?}, not {elements:?} elements", status.count(&datatype)));
     }

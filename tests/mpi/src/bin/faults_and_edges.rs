@@ -5,8 +5,9 @@
 //! mpirun -n 4 -genv LD_PRELOAD .../libtatpio.so faults_and_edges --never
 //! ```
 //!
-//! The checks set TATPIO_HINTS themselves. Names choose among them; `--never` is one for a run in which nobody ever enables
-//! tatpio. Rank 0 prints each check's name before it begins; a check that fails ends the job.
+//! The checks set TATPIO_HINTS themselves. Names choose among them; `--never` is one for a run in which
+//! nobody ever enables tatpio. Rank 0 prints each check's name before it begins; a check that fails ends the
+//! job.
 
 use tatpio_mpi_tests::edges::{self, Check, Here};
 use tatpio_mpi_tests::mpi_io::Mpi;

@@ -58,7 +58,13 @@ fn wrong_call(here: &Here, file: &File, mistake: &str, form: Form) -> Result<Sta
         _ => Datatype::int(),
     };
     let whole = if mistake == "etype" { 4 } else { 1 };
-    let count = if is("count") { -1 } else if is("etype") { 3 } else { whole };
+    let count = if is("count") {
+        -1
+    } else if is("etype") {
+        3
+    } else {
+        whole
+    };
     let offset = if is("offset") { -1 } else { 0 };
     let mut buffer = [1; 16];
     let data = Data { buffer: &mut buffer, base: 0, count, datatype: &datatype };
@@ -82,13 +88,15 @@ fn wrong_call_of_bytes(file: &File) -> Result<Status> {
     file.write_all(Form::Plain, Some(0), data)
 }
 
-/// A file system of a few pages, where this process may mount one; elsewhere the check says so and does nothing.
+/// A file system of a few pages, where this process may mount one; elsewhere the check says so and does
+/// nothing.
 pub fn a_full_disk_is_no_space(here: &Here) {
     let folder = format!("{}-disk", here.path);
     let mut mounted = true;
     if here.rank() == 0 {
         fs::create_dir(&folder).expect("the scratch folder can be written");
-        let outcome = mount(Some("tatpio"), folder.as_str(), Some("tmpfs"), MsFlags::empty(), Some("size=256k"));
+        let outcome =
+            mount(Some("tatpio"), folder.as_str(), Some("tmpfs"), MsFlags::empty(), Some("size=256k"));
         if let Err(error) = outcome {
             eprintln!("   not done: a file system for it cannot be mounted: {error}");
             mounted = false;
@@ -128,7 +136,8 @@ fn fills_up(here: &Here, file: &File) {
 pub fn a_file_size_limit_is_no_space(here: &Here) {
     let file = here.served(b"");
     // SAFETY: no handler is run: the signal is ignored, so that the write returns an error.
-    let before = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.expect("a signal that can be ignored");
+    let before =
+        unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.expect("a signal that can be ignored");
     let (soft, hard) = getrlimit(Resource::RLIMIT_FSIZE).expect("limits can be read");
     setrlimit(Resource::RLIMIT_FSIZE, 256 << 10, hard).expect("limits can be lowered");
     fills_up(here, &file);

@@ -36,9 +36,9 @@ pub fn several_files_and_communicators(here: &Here) {
     }
 }
 
-/// Each thread has a file and a communicator of its own; their collective calls run at the same time, in any order. Files
-/// are opened and closed by one thread: with several, MPI_File_open of MPICH 4.0.2 hangs, and so do its own collective reads
-/// and writes.
+/// Each thread has a file and a communicator of its own; their collective calls run at the same time, in any
+/// order. Files are opened and closed by one thread: with several, MPI_File_open of MPICH 4.0.2 hangs, and so
+/// do its own collective reads and writes.
 pub fn threads_on_files_of_their_own(here: &Here) {
     if !here.world.all_true(Comm::threads_may_call()) {
         if here.rank() == 0 {
@@ -60,7 +60,8 @@ pub fn threads_on_files_of_their_own(here: &Here) {
             scope.spawn(move || {
                 for round in 0..20u8 {
                     let mut mine = [round; 1000];
-                    write(file, Some(i64::try_from(1000 * comm.rank()).expect("small")), &mut mine).expect("writes");
+                    write(file, Some(i64::try_from(1000 * comm.rank()).expect("small")), &mut mine)
+                        .expect("writes");
                     let mut all = vec![0; 1000 * comm.size()];
                     read(file, Some(0), &mut all).expect("reads");
                     assert!(all.iter().all(|&byte| byte == round));
@@ -74,7 +75,8 @@ pub fn threads_on_files_of_their_own(here: &Here) {
     }
 }
 
-/// Descriptors are counted. Communicators and other MPI handles cannot be, but MPI libraries have only some thousands.
+/// Descriptors are counted. Communicators and other MPI handles cannot be, but MPI libraries have only some
+/// thousands.
 pub fn nothing_leaks(here: &Here) {
     let path = here.file_with(b"").to_owned();
     let descriptors = || fs::read_dir("/proc/self/fd").expect("Linux").count();

@@ -1,5 +1,5 @@
-//! The checks of `faults_and_edges`, by subject, and what they share. A check panics where something is wrong, which ends
-//! the job.
+//! The checks of `faults_and_edges`, by subject, and what they share. A check panics where something is
+//! wrong, which ends the job.
 
 mod arguments;
 mod handles;
@@ -17,7 +17,7 @@ use std::os::fd::AsFd;
 pub type Check = (&'static str, fn(&Here));
 
 /// The checks that enable tatpio.
-pub const ALL: [Check; 32] = [
+pub const ALL: [Check; 34] = [
     ("bad_hints_warn_once_on_rank_0", hints::bad_hints_warn_once_on_rank_0),
     ("mismatched_hints_are_those_of_rank_0", hints::mismatched_hints_are_those_of_rank_0),
     ("mismatched_switch_is_that_of_rank_0", hints::mismatched_switch_is_that_of_rank_0),
@@ -42,6 +42,8 @@ pub const ALL: [Check; 32] = [
     ("external32_passes_through", views::external32_passes_through),
     ("get_view_returns_the_programs_types", views::get_view_returns_the_programs_types),
     ("a_refused_view_changes_nothing", views::a_refused_view_changes_nothing),
+    ("pairs_leave_their_gaps_out", views::pairs_leave_their_gaps_out),
+    ("fortran_kinds_are_plain_data", views::fortran_kinds_are_plain_data),
     ("short_reads_say_how_much", pointers::short_reads_say_how_much),
     ("pointers_across_kinds_of_calls", pointers::pointers_across_kinds_of_calls),
     ("split_calls", pointers::split_calls),

@@ -1,11 +1,12 @@
 //! How a file is opened, and what it is.
 
-use super::{Here, is_served, lines_with, printed, read, write};
+use super::{Here, is_served, lines_with, printed, write};
 use crate::mpi_io::{Data, Datatype, File, Form, Info, class, mode};
 use std::fs;
 use std::path::Path;
 
-/// The classes are those of ROMIO's own errors. (Open MPI 4.1.4 says on 4 ranks that it wrote to a read-only file.)
+/// The classes are those of ROMIO's own errors. (Open MPI 4.1.4 says on 4 ranks that it wrote to a read-only
+/// file.)
 pub fn forbidden_calls_fail(here: &Here) {
     let path = here.file_with(b"0123456789");
     let opened = |amode| {
@@ -41,7 +42,7 @@ pub fn write_only_keeps_the_holes(here: &Here) {
     let filetype = Datatype::blocks(&[(3, 3 * here.rank())], tile).expect("a type");
     file.set_view(0, &Datatype::byte(), &filetype, "native", &Info::null()).expect("a view");
     let letter = b'A' + u8::try_from(here.rank()).expect("few ranks");
-    write(&file, Some(0), &mut vec![letter; 3 * 40]).expect("writes");
+    write(&file, Some(0), &mut [letter; 3 * 40]).expect("writes");
     file.close().expect("closes");
     let mut one: Vec<u8> = (b'A'..).take(ranks).flat_map(|letter| [letter; 3]).collect();
     one.extend([b'.'; 5]);

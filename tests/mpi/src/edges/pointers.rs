@@ -110,7 +110,8 @@ pub fn ranks_with_nothing(here: &Here) {
     let file = here.served(b"");
     for writer in 0..=here.world.size() {
         let mut bytes = if here.rank() == writer { vec![b'z'; 10] } else { Vec::new() };
-        let status = write(&file, Some(i64::try_from(10 * writer).expect("small")), &mut bytes).expect("writes");
+        let status =
+            write(&file, Some(i64::try_from(10 * writer).expect("small")), &mut bytes).expect("writes");
         assert_eq!(status.bytes(), bytes.len() as u64);
     }
     let mut bytes = if here.rank() == 0 { vec![0; 10 * here.world.size()] } else { Vec::new() };

@@ -42,7 +42,8 @@ pub fn get_view_returns_the_programs_types(here: &Here) {
         assert_eq!(etype.measures(), pair.measures());
         assert_eq!(filetype.measures(), tiles.measures());
         // They are types like others: a view can be made of them.
-        file.set_view(1000, &etype, &filetype.commit().expect("a type"), "native", &Info::null()).expect("a view");
+        file.set_view(1000, &etype, &filetype.commit().expect("a type"), "native", &Info::null())
+            .expect("a view");
     }
     file.close().expect("closes");
 }
@@ -59,4 +60,38 @@ pub fn a_refused_view_changes_nothing(here: &Here) {
     file.write_all(Form::Plain, None, Data::bytes(&mut mine, &byte)).expect("writes");
     file.close().expect("closes");
     assert_eq!(here.content(), here.pattern(b'a', 10));
+}
+
+/// The types of a value and an int have gaps; what is in them is not written.
+pub fn pairs_leave_their_gaps_out(here: &Here) {
+    for (pair, value) in Datatype::pairs() {
+        let int = size_of::<i32>();
+        let second = value.next_multiple_of(int);
+        let (size, _, extent) = pair.measures().expect("a type");
+        let extent = usize::try_from(extent).expect("not negative");
+        assert_eq!(size, (value + int) as u64);
+        let mut memory: Vec<u8> = (1..).take(3 * extent).collect();
+        let element = |at: usize| [&memory[at..at + value], &memory[at + second..at + second + int]].concat();
+        let mine: Vec<u8> = (0..3).flat_map(|index| element(index * extent)).collect();
+        let file = here.served(b"");
+        let offset = i64::try_from(here.rank() * mine.len()).expect("small");
+        let data = Data { buffer: &mut memory, base: 0, count: 3, datatype: &pair };
+        let status = file.write_all(Form::Plain, Some(offset), data).expect("writes");
+        assert_eq!((status.bytes(), status.count(&pair)), (3 * size, Some(3)));
+        file.close().expect("closes");
+        assert_eq!(here.content(), mine.repeat(here.world.size()));
+    }
+}
+
+pub fn fortran_kinds_are_plain_data(here: &Here) {
+    let Ok(real) = Datatype::f90_real() else { return };
+    let file = here.served(b"");
+    let two = Datatype::strided(1, 2, 2, &real).expect("a type");
+    file.set_view(0, &real, &two, "native", &Info::null()).expect("a view");
+    let mut bytes = [b'a' + u8::try_from(here.rank()).expect("few ranks"); 16];
+    let offset = i64::try_from(2 * here.rank()).expect("small");
+    let data = Data { buffer: &mut bytes, base: 0, count: 1, datatype: &two };
+    file.write_all(Form::Plain, Some(offset), data).expect("writes");
+    file.close().expect("closes");
+    assert_eq!(here.content(), here.pattern(b'a', 16));
 }

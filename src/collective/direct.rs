@@ -180,8 +180,7 @@ fn fill(buffer: &mut Vec<u8>, range: ByteRange, access: &Access, memory: &Memory
 
 fn overlay(buffer: &mut [u8], range: ByteRange, access: &Access, memory: &Memory<'_>) {
     access.visit(range, |offset, stream, bytes| {
-        let part = ByteRange::new(offset - range.start, offset - range.start + bytes);
-        memory.gather(stream, &mut buffer[index(part)]);
+        memory.gather(stream, &mut buffer[inside(range, offset, bytes)]);
     });
 }
 
@@ -220,8 +219,7 @@ fn read_range<B: Backend>(
     let end = read_at(backend, range.start, buffer)?;
     let valid = ByteRange::new(range.start, end.unwrap_or(range.end));
     access.visit(valid, |offset, stream, bytes| {
-        let part = ByteRange::new(offset - range.start, offset - range.start + bytes);
-        memory.scatter(stream, &buffer[index(part)]);
+        memory.scatter(stream, &buffer[inside(range, offset, bytes)]);
     });
     Ok(end)
 }
@@ -241,13 +239,14 @@ fn read_pieces<B: Backend>(
         buffer.resize(length(ByteRange::new(0, bytes)), 0);
         result = read_at(backend, offset, buffer).inspect(|end| {
             let found = end.map_or(bytes, |end| end - offset);
-            memory.scatter(stream, &buffer[index(ByteRange::new(0, found))]);
+            memory.scatter(stream, &buffer[inside(ByteRange::new(offset, offset + bytes), offset, found)]);
         });
     });
     result
 }
 
-fn index(range: ByteRange) -> std::ops::Range<usize> {
-    let at = |offset| usize::try_from(offset).expect("an offset inside a buffer");
-    at(range.start)..at(range.end)
+/// Where `bytes` bytes from `offset` on lie in a buffer that holds `range`.
+fn inside(range: ByteRange, offset: Offset, bytes: Bytes) -> std::ops::Range<usize> {
+    let at = |position: Bytes| usize::try_from(position).expect("an offset inside a buffer");
+    at(offset - range.start)..at(offset - range.start + bytes)
 }

@@ -246,7 +246,10 @@ fn node_map(hints: &Hints, hosts: &[(String, u64)], ranks: u32) -> NodeMap {
 fn candidates<C: Communicator>(comm: &C, nodes: &NodeMap, hints: &Hints) -> Candidates {
     let found = Candidates::new(nodes, hints.cb_nodes, &hints.cb_config_list);
     if found.fell_back && comm.rank() == Rank(0) {
-        log::warn!("hint cb_config_list={} names no host of the job: rank 0 aggregates alone", hints.cb_config_list);
+        log::warn!(
+            "hint cb_config_list={} names no host of the job: rank 0 aggregates alone",
+            hints.cb_config_list
+        );
     }
     found
 }

@@ -33,7 +33,7 @@ struct Message<'a> {
     access: &'a Access,
     window: Window,
     bytes: usize,
-    /// Where its first byte lies in the window, and in the stream.
+    /// Where its first byte lies in the collective buffer, and in the stream.
     start: usize,
     stream: u64,
     /// Its file bytes are one run.
@@ -45,7 +45,7 @@ impl<'a> Message<'a> {
     fn new(peer: Rank, access: &'a Access, window: Window) -> Option<Message<'a>> {
         let bytes = access.bytes_in(window.range);
         let (offset, stream, run) = access.piece_from(window.range.start).filter(|_| bytes > 0)?;
-        let start = fits(offset - window.range.start);
+        let start = window.place(offset);
         Some(Message { peer, access, window, bytes: fits(bytes), start, stream, one_run: run >= bytes })
     }
 
@@ -53,8 +53,7 @@ impl<'a> Message<'a> {
     fn pieces(&self, mut piece: impl FnMut(usize, usize, usize)) {
         let mut done = 0;
         self.access.visit(self.window.range, |offset, _, bytes| {
-            let at = self.window.at + fits(offset - self.window.range.start);
-            piece(at, done, fits(bytes));
+            piece(self.window.place(offset), done, fits(bytes));
             done += fits(bytes);
         });
     }
@@ -68,13 +67,13 @@ impl<'a> Message<'a> {
 
     /// The message where it lies in the collective buffer, when it is one run there.
     fn in_buffer<'b>(&self, half: Half<'b>) -> Option<&'b [u8]> {
-        self.one_run.then(|| half.bytes(self.window.at + self.start, self.bytes))
+        self.one_run.then(|| half.bytes(self.start, self.bytes))
     }
 
     /// The same for receiving. Only in a window that the ranks fill without overlap may it be written while other
     /// messages arrive.
     fn in_buffer_mut<'b>(&self, half: Half<'b>) -> Option<&'b mut [u8]> {
-        (self.one_run && self.window.filled).then(|| half.bytes_mut(self.window.at + self.start, self.bytes))
+        (self.one_run && self.window.filled).then(|| half.bytes_mut(self.start, self.bytes))
     }
 }
 
@@ -83,8 +82,7 @@ impl<C: Communicator> Shuffle<'_, C> {
     pub fn gather(&mut self, rounds: &[Vec<Round>], round: usize, memory: &Memory<'_>) {
         self.near(rounds, round, |half, window| {
             self.access.visit(window.range, |offset, stream, bytes| {
-                let at = window.at + fits(offset - window.range.start);
-                memory.gather(stream, half.bytes_mut(at, fits(bytes)));
+                memory.gather(stream, half.bytes_mut(window.place(offset), fits(bytes)));
             });
         });
         if self.alone {
@@ -119,8 +117,7 @@ impl<C: Communicator> Shuffle<'_, C> {
     pub fn scatter(&mut self, rounds: &[Vec<Round>], round: usize, memory: &mut Memory<'_>) {
         self.near(rounds, round, |half, window| {
             self.access.visit(window.range, |offset, stream, bytes| {
-                let at = window.at + fits(offset - window.range.start);
-                memory.scatter(stream, half.bytes(at, fits(bytes)));
+                memory.scatter(stream, half.bytes(window.place(offset), fits(bytes)));
             });
         });
         if self.alone {

@@ -16,6 +16,13 @@ pub struct Window {
     pub filled: bool,
 }
 
+impl Window {
+    /// Where a file byte of the window lies in the collective buffer.
+    pub fn place(&self, offset: Offset) -> usize {
+        self.at + usize::try_from(offset - self.range.start).expect("windows fit memory")
+    }
+}
+
 /// The windows of one domain that are in the collective buffer together.
 pub type Round = Vec<Window>;
 

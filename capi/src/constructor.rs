@@ -70,9 +70,10 @@ impl Call<'_> {
                 self.blocks(&lengths, arguments.take(count)?, self.combiner == Combiner::Indexed)?
             }
             Combiner::IndexedBlock | Combiner::HindexedBlock => {
-                let count = arguments.count()?;
-                let lengths = vec![arguments.count()?; usize::try_from(count).map_err(|_| malformed())?];
-                self.blocks(&lengths, arguments.take(count)?, self.combiner == Combiner::IndexedBlock)?
+                let (count, length) = (arguments.count()?, arguments.count()?);
+                let displacements = arguments.take(count)?;
+                let lengths = vec![length; displacements.len()];
+                self.blocks(&lengths, displacements, self.combiner == Combiner::IndexedBlock)?
             }
             Combiner::Struct => self.structure(&mut arguments)?,
             Combiner::Subarray => self.subarray(&mut arguments)?,

@@ -33,6 +33,13 @@
 //! Calls that are not interposed: nonblocking, shared and ordered collectives, independent reads and writes,
 //! positions and sizes. tatpio keeps nothing about the file between calls but hints and the view, so
 //! `MPI_File_set_size` and `MPI_File_preallocate` need no interposing either.
+//!
+//! # What stays with the MPI library
+//!
+//! The individual file pointer, so that all calls share it. ROMIO of MPICH 4.0.2 loses it in a view whose
+//! tiles interleave (a filetype whose extent is smaller than its span): calls with offsets are right there,
+//! those at the pointer are not. A view of more than 65,536 irregular parts reaches the MPI library as the
+//! program built it, with whatever that library makes of it.
 
 #![allow(non_snake_case)] // the names are MPI's
 

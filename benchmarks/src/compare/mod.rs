@@ -101,10 +101,10 @@ fn report(options: &Options, comparison: &Comparison) -> ExitCode {
         println!("{}", tables::text(comparison));
     }
     let mut problems = comparison.problems(options.min_ratio);
-    if let Some(path) = &options.csv {
-        if let Err(error) = raw::write(path, comparison) {
-            problems.push(format!("{}: {error}", path.display()));
-        }
+    if let Some(path) = &options.csv
+        && let Err(error) = raw::write(path, comparison)
+    {
+        problems.push(format!("{}: {error}", path.display()));
     }
     for problem in &problems {
         eprintln!("compare: {problem}");

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tatpio::backend::{Access, PosixFile};
 use tatpio::collective::FileSetup;
-use tatpio::comm::mpi::MpiComm;
+use tatpio::comm::mpi::{MpiComm, host_name};
 use tatpio::comm::{Communicator, Reduce};
 use tatpio::error::Error;
 use tatpio::hints::Switch;
@@ -173,8 +173,7 @@ fn serve(comm: MPI_Comm, handle: Option<MPI_File>, amode: c_int, wanted: Wanted)
     let least = !words[0];
     match (mine, handle) {
         (Ok(backend), Some(fh)) if least == u64::MAX => {
-            let state = start(comm, backend, amode, wanted)?;
-            table::insert(fh, state);
+            table::insert(fh, start(comm, backend, amode, wanted));
         }
         _ => explain(&wanted, least),
     }
@@ -215,17 +214,17 @@ fn second_descriptor(path: &Path, amode: c_int) -> Result<PosixFile, Obstacle> {
 }
 
 /// The state of a file that every rank could open. Collective.
-fn start(comm: MPI_Comm, backend: PosixFile, amode: c_int, wanted: Wanted) -> Result<State, Error> {
+fn start(comm: MPI_Comm, backend: PosixFile, amode: c_int, wanted: Wanted) -> State {
     // SAFETY: the MPI library has just opened a file on this communicator, which is no inter-communicator.
     let comm = unsafe { MpiComm::dup(comm) };
     let setup = FileSetup {
         name: wanted.name.clone(),
         hints: hints::of_rank_0(&comm, &wanted.given.hints),
-        hosts: hosts(&comm)?,
+        hosts: hosts(&comm),
         processors: processors(),
         block_bytes: backend.block_bytes(),
     };
-    Ok(State {
+    State {
         name: wanted.name,
         engine: Engine::open(comm, backend, setup),
         view: View::bytes(),
@@ -235,21 +234,21 @@ fn start(comm: MPI_Comm, backend: PosixFile, amode: c_int, wanted: Wanted) -> Re
         may_read: mpi::may_read(amode),
         may_write: mpi::may_write(amode),
         split: Split::None,
-    })
+    }
 }
 
 /// The host and the shared-memory group of every rank. Collective.
-fn hosts(comm: &MpiComm) -> Result<Vec<(String, u64)>, Error> {
+fn hosts(comm: &MpiComm) -> Vec<(String, u64)> {
     // A group goes by the lowest rank in it.
     let mut lowest = [u64::from(comm.rank().0)];
     comm.node_group().all_reduce(Reduce::Min, &mut lowest);
     let mut mine = lowest[0].to_le_bytes().to_vec();
-    mine.extend(mpi::host_name()?.into_bytes());
+    mine.extend(host_name().into_bytes());
     let host = |card: Vec<u8>| {
         let (group, name) = card.split_first_chunk().expect("every rank sends its group");
         (String::from_utf8_lossy(name).into_owned(), u64::from_le_bytes(*group))
     };
-    Ok(comm.all_gather(&mine).into_iter().map(host).collect())
+    comm.all_gather(&mine).into_iter().map(host).collect()
 }
 
 /// The processors that this process may run on; none where the system does not say.

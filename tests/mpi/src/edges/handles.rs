@@ -89,7 +89,7 @@ pub fn nothing_leaks(here: &Here) {
         cycle();
     }
     let before = descriptors();
-    for _ in 0..300 {
+    for _ in 0..200 {
         cycle();
     }
     assert_eq!(descriptors(), before);

@@ -1,7 +1,7 @@
 //! What a collective call did: seconds by phase, bytes, rounds, hop-bytes under each assignment.
 
 use crate::placement::Strategy;
-use crate::units::{Bytes, HopBytes, Rank};
+use crate::units::{Bytes, HopBytes, Picoseconds, Rank};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -86,6 +86,27 @@ pub enum Path {
     TwoPhase,
 }
 
+/// Where a two-phase call's plan comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plan {
+    /// The assignment was worked out.
+    New,
+    /// Other bytes of the file than last time, but as many in each file domain: the assignment of last time.
+    SameMatrix,
+    /// What every rank asked for last time: nothing was worked out.
+    Kept,
+}
+
+/// The most loaded link of an assignment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BusiestLink {
+    /// From where to where.
+    pub link: String,
+    /// How long it takes for what it carries.
+    pub seconds: f64,
+}
+
 /// One collective call, as the statistics report it. Everything but the seconds is the same on every rank.
 #[derive(Clone, Debug, Serialize)]
 pub struct CallStats {
@@ -105,6 +126,8 @@ pub struct CallStats {
     pub assign: String,
     /// Where the distances come from.
     pub topology: String,
+    /// Whether the plan was kept from the last call; `None` when there was none to make.
+    pub plan: Option<Plan>,
     /// File domains.
     pub domains: u32,
     /// Rounds of the domain that took most.
@@ -115,14 +138,26 @@ pub struct CallStats {
     pub aggregators: Vec<Rank>,
     /// Hops times bytes of the shuffle, under the assignments that were worked out.
     pub hop_bytes: BTreeMap<String, f64>,
+    /// The most loaded link under the same assignments, as the topology's rates say; none when nothing crosses the
+    /// network.
+    pub busiest_link: BTreeMap<String, BusiestLink>,
     /// Seconds by phase, the longest on any rank; and in all.
     pub seconds: BTreeMap<&'static str, f64>,
 }
 
 impl CallStats {
     /// Notes what an assignment costs.
-    pub(crate) fn set_hop_bytes(&mut self, strategy: Strategy, cost: HopBytes) {
+    pub(crate) fn set_costs(
+        &mut self,
+        strategy: Strategy,
+        cost: HopBytes,
+        busiest: Option<&(String, Picoseconds)>,
+    ) {
         self.hop_bytes.insert(strategy.to_string(), cost.as_f64());
+        if let Some((link, time)) = busiest {
+            let busiest = BusiestLink { link: link.clone(), seconds: time.as_seconds() };
+            self.busiest_link.insert(strategy.to_string(), busiest);
+        }
     }
 
     /// One line for people.
@@ -151,8 +186,14 @@ impl CallStats {
                 self.topology,
                 aggregators.join(" ")
             );
+            if let Some(plan) = self.plan.filter(|&plan| plan != Plan::New) {
+                line += &format!(", plan {plan:?}");
+            }
             for (name, cost) in &self.hop_bytes {
                 line += &format!("; {name} {cost:.4e} hop-bytes");
+                if let Some(busiest) = self.busiest_link.get(name) {
+                    line += &format!(", {:.6} s on {}", busiest.seconds, busiest.link);
+                }
             }
             for (_, name) in PHASES {
                 line += &format!("; {name} {:.6} s", seconds(name));

@@ -3,6 +3,7 @@
 use crate::mpi_io::{self, File, FileType, Info, Mode, MpiError};
 use crate::options::Options;
 use crate::partition::{self, Block};
+use crate::probe::{self, Counts};
 use crate::report::{Memory, Pass, Report, megabytes};
 use crate::values::{self, Wrong};
 use clap::{CommandFactory, FromArgMatches};
@@ -68,6 +69,8 @@ enum Failure {
     Usage(String),
     /// On this rank only, as far as it knows: it takes the others down.
     Mpi(MpiError),
+    /// The command of `--probe`, on rank 0: it takes the others down.
+    Probe(String),
 }
 
 impl From<MpiError> for Failure {
@@ -110,11 +113,14 @@ pub fn main(program: Program) -> ExitCode {
             }
             ExitCode::from(2)
         }
-        Err(Failure::Mpi(error)) => {
-            eprintln!("{}: rank {}: {error}", program.name(), world.rank());
-            world.abort(1)
-        }
+        Err(Failure::Mpi(error)) => abort(program, &world, &error.to_string()),
+        Err(Failure::Probe(text)) => abort(program, &world, &text),
     }
+}
+
+fn abort(program: Program, world: &SimpleCommunicator, text: &str) -> ! {
+    eprintln!("{}: rank {}: {text}", program.name(), world.rank());
+    world.abort(1)
 }
 
 fn print(report: &Report, json: bool) {
@@ -317,24 +323,51 @@ impl<'a> Bench<'a> {
         }
         let world = self.world;
         let (file, open_seconds) = timed(world, || self.open(Mode::Write))?;
-        let calls_seconds = self.write_steps(&file)?;
+        let (calls_seconds, counted) = self.probed(|bench| bench.write_steps(&file))?;
         let sync_seconds = if self.options.fsync { timed(world, || file.sync())?.1 } else { 0.0 };
         let ((), close_seconds) = timed(world, || file.close())?;
-        Ok(self.pass([open_seconds, calls_seconds, sync_seconds, close_seconds]))
+        Ok(self.pass([open_seconds, calls_seconds, sync_seconds, close_seconds], counted))
     }
 
     /// One timed pass that opens the file again, reads and verifies. Collective.
     fn read_pass(&mut self) -> Result<Pass, Failure> {
         let world = self.world;
         let (file, open_seconds) = timed(world, || self.open(Mode::Read))?;
-        let calls_seconds = self.read_steps(&file)?;
+        let (calls_seconds, counted) = self.probed(|bench| bench.read_steps(&file))?;
         let ((), close_seconds) = timed(world, || file.close())?;
-        Ok(self.pass([open_seconds, calls_seconds, 0.0, close_seconds]))
+        Ok(self.pass([open_seconds, calls_seconds, 0.0, close_seconds], counted))
     }
 
-    fn pass(&self, [open_seconds, calls_seconds, sync_seconds, close_seconds]: [f64; 4]) -> Pass {
+    /// Makes calls; what they return, and on rank 0 what the probe counted meanwhile. Collective.
+    fn probed<T>(
+        &mut self,
+        calls: impl FnOnce(&mut Self) -> Result<T, MpiError>,
+    ) -> Result<(T, Counts), Failure> {
+        let before = self.probe()?;
+        let value = calls(self)?;
+        let after = self.probe()?;
+        Ok((value, probe::growth(&before, &after)))
+    }
+
+    /// What the probe says now, while no rank communicates: on rank 0; empty on the others. Collective.
+    fn probe(&self) -> Result<Counts, Failure> {
+        let Some(command) = &self.options.probe else {
+            return Ok(Counts::new());
+        };
+        self.world.barrier();
+        let counts =
+            if self.world.rank() == 0 { probe::run(command).map_err(Failure::Probe)? } else { Counts::new() };
+        self.world.barrier();
+        Ok(counts)
+    }
+
+    fn pass(
+        &self,
+        [open_seconds, calls_seconds, sync_seconds, close_seconds]: [f64; 4],
+        counted: Counts,
+    ) -> Pass {
         let mb_per_second = megabytes(self.pass_bytes()) / calls_seconds;
-        Pass { open_seconds, calls_seconds, sync_seconds, close_seconds, mb_per_second }
+        Pass { open_seconds, calls_seconds, sync_seconds, close_seconds, mb_per_second, counted }
     }
 
     fn open(&self, mode: Mode) -> Result<File, MpiError> {

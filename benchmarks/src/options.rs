@@ -61,6 +61,11 @@ pub struct Options {
     #[arg(long, value_name = "SEED")]
     pub scatter: Option<u64>,
 
+    /// A command that rank 0 runs before and after the collective calls of each pass, untimed; it prints lines
+    /// NAME.. NUMBER, and the JSON object says what each number grew by
+    #[arg(long, value_name = "COMMAND")]
+    pub probe: Option<String>,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -41,7 +41,7 @@ pub struct Report {
 
 /// One pass over the file: open, one collective call a step, close. Every time is the longest over the ranks,
 /// from a barrier on.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pass {
     /// MPI_File_open and MPI_File_set_view.
     pub open_seconds: f64,
@@ -53,6 +53,9 @@ pub struct Pass {
     pub close_seconds: f64,
     /// Bytes of all ranks over `calls_seconds`.
     pub mb_per_second: f64,
+    /// What the numbers of `--probe` grew by during the calls.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted: BTreeMap<String, u64>,
 }
 
 /// Peak resident memory of each rank (`ru_maxrss`), in bytes, by rank.
@@ -155,7 +158,7 @@ fn write_passes(f: &mut fmt::Formatter<'_>, what: &str, passes: &[Pass]) -> fmt:
         "MB/s"
     )?;
     for (at, pass) in passes.iter().enumerate() {
-        let Pass { open_seconds, calls_seconds, sync_seconds, close_seconds, mb_per_second } = pass;
+        let Pass { open_seconds, calls_seconds, sync_seconds, close_seconds, mb_per_second, .. } = pass;
         let synced = sync(format!("{sync_seconds:.4}"));
         write!(f, "{:>8}{open_seconds:>10.4}{calls_seconds:>10.4}{synced}", at + 1)?;
         writeln!(f, "{close_seconds:>10.4}{mb_per_second:>10.1}")?;

@@ -22,6 +22,7 @@ mod requests;
 mod rounds;
 mod shuffle;
 mod survey;
+mod wire;
 mod write;
 
 use crate::backend::Backend;
@@ -32,11 +33,11 @@ use crate::memory::Memory;
 use crate::placement::Candidates;
 use crate::plan::{Access, Domains};
 use crate::stats::CallStats;
-use crate::topology::{NodeMap, Place, Topology, TopologySpec};
-use crate::units::{ByteRange, Bytes, Offset, Rank};
-use buffers::Buffers;
+use crate::topology::{NodeMap, NodePlaces, Resolved, System, sources};
+use crate::units::{ByteRange, Bytes, NodeId, Offset, Rank};
 use outcome::Outcome;
-use std::io;
+use placement::Kept;
+use std::sync::Arc;
 use survey::Survey;
 
 /// What one rank asks for in one collective call.
@@ -59,6 +60,8 @@ pub struct FileSetup {
     pub hosts: Vec<(String, u64)>,
     /// The processors this rank may run on.
     pub processors: Vec<usize>,
+    /// `SLURM_TOPOLOGY_ADDR` of this rank.
+    pub slurm_address: Option<String>,
     /// The file system's lock block: no two file domains share one, unless `striping_unit` says otherwise.
     pub block_bytes: Bytes,
 }
@@ -71,6 +74,7 @@ impl FileSetup {
             hints: Hints::default(),
             hosts: vec![("localhost".into(), 0); Rank(ranks).index()],
             processors: Vec::new(),
+            slurm_address: None,
             block_bytes: 4096,
         }
     }
@@ -87,14 +91,18 @@ pub struct CollectiveFile<C, B> {
     nodes: NodeMap,
     candidates: Candidates,
     /// On rank 0, which solves the assignment.
-    topology: Option<Topology>,
+    topology: Option<Arc<Resolved>>,
+    /// What the distances come from.
+    topology_source: String,
+    slurm_address: Option<String>,
     /// Of this node's ranks, on its leader; asked for at the first placement.
-    places: Vec<Place>,
+    places: NodePlaces,
     hosts: Vec<(String, u64)>,
     processors: Vec<usize>,
     block_bytes: Bytes,
     hints: Hints,
-    buffers: Option<Buffers>,
+    /// Of the last two-phase call.
+    kept: Option<Kept>,
     backend: B,
     last_call: Option<CallStats>,
 }
@@ -117,12 +125,14 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             leaders,
             nodes,
             topology: None,
-            places: Vec::new(),
+            topology_source: String::new(),
+            slurm_address: setup.slurm_address,
+            places: NodePlaces::default(),
             hosts: setup.hosts,
             processors: setup.processors,
             block_bytes,
             hints: setup.hints,
-            buffers: None,
+            kept: None,
             backend,
             last_call: None,
         };
@@ -161,26 +171,27 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             self.learn_places();
         }
         self.candidates = candidates(&self.comm, &self.nodes, &self.hints);
-        self.buffers = None;
+        self.kept = None;
         self.resolve_topology();
     }
 
-    /// The distances between nodes, on the rank that solves with them.
+    /// The distances between nodes, on the rank that solves with them; where they come from, on all. Collective.
     fn resolve_topology(&mut self) {
-        if self.comm.rank() != Rank(0) {
-            return;
+        let addresses =
+            self.comm.gather(Rank(0), self.slurm_address.as_deref().unwrap_or_default().as_bytes());
+        let mut source = Vec::new();
+        if self.comm.rank() == Rank(0) {
+            let address = |node: NodeId| {
+                let bytes = &addresses[self.nodes.ranks_of(node)[0].index()];
+                Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty())
+            };
+            let around = System { slurm_addresses: self.nodes.nodes().map(address).collect() };
+            let resolved = sources::resolve_once(&self.hints.topology, &self.nodes, around);
+            source = resolved.source.clone().into_bytes();
+            self.topology = Some(resolved);
         }
-        let read = |path: &str| std::fs::read_to_string(path);
-        let resolved = Topology::resolve(&self.hints.topology, &self.nodes, read);
-        let (topology, warnings) = resolved.unwrap_or_else(|error| {
-            let (flat, _) = Topology::resolve(&TopologySpec::Automatic, &self.nodes, no_file)
-                .expect("the automatic topology asks for nothing");
-            (flat, vec![format!("{error}; going on with tatpio_topology=automatic")])
-        });
-        for warning in warnings {
-            log::warn!("{warning}");
-        }
-        self.topology = Some(topology);
+        self.comm.broadcast(Rank(0), &mut source);
+        self.topology_source = String::from_utf8_lossy(&source).into_owned();
     }
 
     /// Where this node's ranks sit, on its leader.
@@ -189,12 +200,14 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             .flat_map(|&processor| u32::try_from(processor).unwrap_or(u32::MAX).to_le_bytes())
             .collect();
         let sets = self.node.gather(Rank(0), &mine);
-        self.places = crate::topology::places(&sets);
+        self.places = crate::topology::node_places(&sets);
     }
 
     /// What all ranks want, and this rank's request; or the error of the lowest rank that has one. Collective.
     fn survey<'a>(&self, request: Result<Request<'a>, Error>) -> Result<(Survey, Request<'a>), Error> {
-        match (Survey::take(&self.comm, &self.backend, &request), request) {
+        let before = self.kept.as_ref().map(Kept::access);
+        let survey = Survey::take(&self.comm, &self.backend, &request, before, self.unit_bytes());
+        match (survey, request) {
             (Ok(survey), Ok(request)) => Ok((survey, request)),
             (Err(agreed), Err(own)) if own.class() == agreed.class() => Err(own),
             (Err(agreed), _) => Err(agreed),
@@ -202,11 +215,15 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         }
     }
 
+    /// Bytes that no two file domains share: a stripe, or the file system's lock block.
+    fn unit_bytes(&self) -> Bytes {
+        self.hints.striping_unit_bytes.unwrap_or(self.block_bytes)
+    }
+
     /// The accessed range cut into file domains, at most one for each aggregator.
     fn domains(&self, range: ByteRange) -> Domains {
-        let unit = self.hints.striping_unit_bytes.unwrap_or(self.block_bytes);
         let wanted = u32::try_from(self.candidates.list.len()).expect("aggregators are ranks");
-        Domains::new(range, wanted, unit, self.hints.domain_bytes_min, self.hints.domains)
+        Domains::new(range, wanted, self.unit_bytes(), self.hints.domain_bytes_min, self.hints.domains)
     }
 
     /// Whether each rank reads or writes by itself: told so, or nothing interleaves and nothing was said.
@@ -227,7 +244,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         stats.ranks = self.comm.size();
         stats.nodes = self.nodes.len();
         stats.assign = self.hints.assign.to_string();
-        stats.topology = self.hints.topology.to_string();
+        stats.topology.clone_from(&self.topology_source);
         if self.comm.rank() == Rank(0) {
             outcome::report(&self.hints.stats, &stats);
         }
@@ -261,8 +278,4 @@ fn groups<C: Communicator>(comm: &C, nodes: &NodeMap) -> (C, C) {
     let leader = nodes.ranks_of(mine).first() == Some(&comm.rank());
     let leaders = comm.split(u32::from(!leader));
     (node, leaders)
-}
-
-fn no_file(path: &str) -> io::Result<String> {
-    Err(io::Error::new(io::ErrorKind::NotFound, path.to_string()))
 }

@@ -28,11 +28,13 @@ impl Outcome {
             path: Path::Nothing,
             assign: String::new(),
             topology: String::new(),
+            plan: None,
             domains: 0,
             rounds: 0,
             holes: 0,
             aggregators: Vec::new(),
             hop_bytes: BTreeMap::new(),
+            busiest_link: BTreeMap::new(),
             seconds: BTreeMap::new(),
         };
         Outcome { error: None, end_of_file: Offset::MAX, watch, stats }

@@ -10,6 +10,7 @@ use crate::comm::Communicator;
 use crate::error::Error;
 use crate::hints::Switch;
 use crate::memory::Memory;
+use crate::placement::Flow;
 use crate::plan::{Access, Window};
 use crate::stats::{Call, Path, Phase, Stopwatch};
 use crate::units::{ByteRange, Bytes};
@@ -32,18 +33,27 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
                 self.read_direct(&access, access.hull().intersect(there), &mut memory, &mut outcome);
                 outcome.stats.path = Path::Direct;
             } else {
-                let placed = self.place(&access, range, &mut outcome);
-                self.read_rounds(&placed, &access, &mut memory, &mut outcome);
-                self.buffers = Some(placed.buffers);
+                let placed = self.place(&access, range, &survey, Flow::Scatter, &mut outcome);
+                let sieve = self.hints.ds_read != Switch::Disable;
+                let planning = Planning { look_for_holes: !sieve, sieve, modify: false, tiled: survey.tiled };
+                self.read_rounds(&placed, &access, &mut memory, planning, &mut outcome);
                 outcome.stats.path = Path::TwoPhase;
+                let finished = self.finish(outcome).map(|end_of_file| access.delivered(end_of_file));
+                self.keep(access, range, placed);
+                return finished;
             }
         }
         self.finish(outcome).map(|end_of_file| access.delivered(end_of_file))
     }
 
-    fn read_rounds(&self, placed: &Placed, access: &Access, memory: &mut Memory<'_>, outcome: &mut Outcome) {
-        let sieve = self.hints.ds_read != Switch::Disable;
-        let planning = Planning { look_for_holes: !sieve, sieve, modify: false };
+    fn read_rounds(
+        &self,
+        placed: &Placed,
+        access: &Access,
+        memory: &mut Memory<'_>,
+        planning: Planning,
+        outcome: &mut Outcome,
+    ) {
         let mut cursors = self.cursors(placed);
         while cursors.iter().any(Option::is_some) {
             let batch = self.plan_batch(placed, access, &mut cursors, planning);

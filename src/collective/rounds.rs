@@ -1,6 +1,7 @@
 //! The part of a two-phase call that writing and reading share: from the survey to the planned rounds.
 
 use super::buffers::{Buffers, Seat};
+use super::placement::Solution;
 use super::shuffle::Shuffle;
 use super::{CollectiveFile, requests};
 use crate::backend::Backend;
@@ -20,6 +21,8 @@ pub(super) struct Placed {
     pub buffers: Buffers,
     /// Whether all ranks reach all buffers.
     pub alone: bool,
+    /// How the domains came to their ranks.
+    pub solution: Solution,
 }
 
 /// Some of the call's windows, ready to be moved.
@@ -56,14 +59,23 @@ pub(super) struct Planning {
     pub sieve: bool,
     /// Whether that changes the file, so that it needs a lock.
     pub modify: bool,
+    /// Whether no window has holes or bytes that two ranks ask for, so that nothing need be exchanged about them.
+    pub tiled: bool,
 }
 
 impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
     /// Buffers, seats and other nodes' requests for an assignment. Collective.
-    pub(super) fn take_seats(&mut self, access: &Access, domains: Domains, aggregators: &[Rank]) -> Placed {
-        let largest = domains.ids().map(|domain| domains.reach(domain).len()).max().unwrap_or(0);
+    pub(super) fn take_seats(
+        &mut self,
+        access: &Access,
+        domains: Domains,
+        aggregators: &[Rank],
+        solution: Solution,
+        buffers: Option<Buffers>,
+    ) -> Placed {
+        let largest = domains.ids().map(|domain| domains.bytes(domain)).max().unwrap_or(0);
         let bytes = largest.min(self.hints.cb_buffer_bytes);
-        let buffers = match self.buffers.take().filter(|buffers| buffers.fits(bytes)) {
+        let buffers = match buffers.filter(|buffers| buffers.fits(bytes)) {
             Some(buffers) => buffers,
             None => {
                 let node = self.nodes.node_of(self.comm.rank());
@@ -77,7 +89,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         let alone = buffers.shared && self.nodes.len() == 1;
         let others =
             if alone { Vec::new() } else { requests::exchange(&self.comm, access, &domains, &seats) };
-        Placed { domains, seats, mine, others, buffers, alone }
+        Placed { domains, seats, mine, others, buffers, alone, solution }
     }
 
     /// The slot or the rank behind each domain, and the domain that this rank serves.
@@ -107,6 +119,15 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         planning: Planning,
     ) -> Batch {
         let mut buffer = self.hints.cb_buffer_bytes;
+        if planning.tiled {
+            let plan = WindowPlan::new(&placed.domains, cursors, buffer, windows_at_once(placed));
+            *cursors = plan.next;
+            let full = |(_, range): &(DomainId, ByteRange)| Coverage::run(0, range.len());
+            let totals: Vec<Coverage> = plan.windows.iter().map(full).collect();
+            let rounds = plan_rounds(placed.domains.len(), &plan.windows, &totals, buffer);
+            let depth = rounds.iter().map(Vec::len).max().unwrap_or(0);
+            return Batch { rounds, single: Vec::new(), depth, locked: None };
+        }
         let (mut plan, mut totals) = self.windows(placed, access, cursors, buffer, planning);
         let crowded = (plan.windows.iter().zip(&totals))
             .map(|((_, range), total)| total.bytes.div_ceil(range.len()))
@@ -180,8 +201,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         buffer: Bytes,
         planning: Planning,
     ) -> (WindowPlan, Vec<Coverage>) {
-        let each = (WINDOWS_AT_ONCE / DomainId(placed.domains.len()).index()).max(1);
-        let plan = WindowPlan::new(&placed.domains, cursors, buffer, each);
+        let plan = WindowPlan::new(&placed.domains, cursors, buffer, windows_at_once(placed));
         let words = if planning.look_for_holes { Coverage::WORDS } else { 1 };
         let mut sums: Vec<u64> = (plan.windows.iter())
             .flat_map(|(_, range)| {
@@ -231,4 +251,9 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             staging: Default::default(),
         }
     }
+}
+
+/// By domain.
+fn windows_at_once(placed: &Placed) -> usize {
+    (WINDOWS_AT_ONCE / DomainId(placed.domains.len()).index()).max(1)
 }

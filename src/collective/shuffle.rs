@@ -1,8 +1,8 @@
 //! Moving one round's data between the ranks and the collective buffers.
 //!
 //! Ranks of the aggregator's node copy each piece once, straight between their memory and the buffer. Others send one
-//! message a window, packed in file order unless it is one run anyway; both sides know its size from the plan, so no
-//! sizes are exchanged.
+//! message an aggregator, packed in file order unless it is one run anyway; both sides know its size from the plan, so
+//! no sizes are exchanged.
 
 use super::buffers::{Buffers, Half, Seat};
 use crate::comm::Communicator;
@@ -27,53 +27,69 @@ pub(super) struct Shuffle<'a, C> {
     pub staging: [Vec<u8>; 2],
 }
 
-/// The part of an access that lies in a window of another node, as a message.
+/// The part of an access that lies in another node's windows of a round, as a message.
 struct Message<'a> {
     peer: Rank,
     access: &'a Access,
-    window: Window,
+    windows: &'a [Window],
     bytes: usize,
-    /// Where its first byte lies in the collective buffer, and in the stream.
-    start: usize,
-    stream: u64,
-    /// Its file bytes are one run.
-    one_run: bool,
+    /// Where its file bytes lie in the collective buffer when they are one run there, and whether the ranks fill that
+    /// window.
+    run: Option<(usize, bool)>,
+    /// Where it begins in the stream, when it is one run there.
+    stream: Option<u64>,
 }
 
 impl<'a> Message<'a> {
-    /// `None` when the access has nothing in the window.
-    fn new(peer: Rank, access: &'a Access, window: Window) -> Option<Message<'a>> {
-        let bytes = access.bytes_in(window.range);
-        let (offset, stream, run) = access.piece_from(window.range.start).filter(|_| bytes > 0)?;
-        let start = window.place(offset);
-        Some(Message { peer, access, window, bytes: fits(bytes), start, stream, one_run: run >= bytes })
+    /// `None` when the access has nothing in the windows.
+    fn new(peer: Rank, access: &'a Access, windows: &'a [Window]) -> Option<Message<'a>> {
+        let mut message = Message { peer, access, windows, bytes: 0, run: None, stream: None };
+        for window in windows {
+            let bytes = access.bytes_in(window.range);
+            let Some((offset, stream, run)) = access.piece_from(window.range.start).filter(|_| bytes > 0)
+            else {
+                continue;
+            };
+            let one_run = run >= bytes;
+            if message.bytes == 0 {
+                message.run = one_run.then(|| (window.place(offset), window.filled));
+                message.stream = (one_run || access.in_stream_order()).then_some(stream);
+            } else {
+                let next = message.stream.map(|begin| begin + message.bytes as u64);
+                message.run = None;
+                message.stream = message.stream.filter(|_| access.in_stream_order() && next == Some(stream));
+            }
+            message.bytes += fits(bytes);
+        }
+        (message.bytes > 0).then_some(message)
     }
 
-    /// Calls `piece(at in the collective buffer, at in the message, bytes)` for every piece.
-    fn pieces(&self, mut piece: impl FnMut(usize, usize, usize)) {
+    /// Calls `piece(at in the collective buffer, stream, at in the message, bytes)` for every piece.
+    fn pieces(&self, mut piece: impl FnMut(usize, u64, usize, usize)) {
         let mut done = 0;
-        self.access.visit(self.window.range, |offset, _, bytes| {
-            piece(self.window.place(offset), done, fits(bytes));
-            done += fits(bytes);
-        });
+        for window in self.windows {
+            self.access.visit(window.range, |offset, stream, bytes| {
+                piece(window.place(offset), stream, done, fits(bytes));
+                done += fits(bytes);
+            });
+        }
     }
 
     /// The message where it lies in this rank's memory, when it is one run there.
     fn in_memory<'m>(&self, memory: &'m Memory<'_>) -> Option<&'m [u8]> {
-        let ordered = self.one_run || self.access.in_stream_order();
-        let run = ordered.then(|| memory.run(self.stream, self.bytes as u64))?;
+        let run = memory.run(self.stream?, self.bytes as u64);
         (run.len() == self.bytes).then_some(run)
     }
 
     /// The message where it lies in the collective buffer, when it is one run there.
     fn in_buffer<'b>(&self, half: Half<'b>) -> Option<&'b [u8]> {
-        self.one_run.then(|| half.bytes(self.start, self.bytes))
+        self.run.map(|(start, _)| half.bytes(start, self.bytes))
     }
 
     /// The same for receiving. Only in a window that the ranks fill without overlap may it be written while other
     /// messages arrive.
     fn in_buffer_mut<'b>(&self, half: Half<'b>) -> Option<&'b mut [u8]> {
-        (self.one_run && self.window.filled).then(|| half.bytes_mut(self.start, self.bytes))
+        self.run.filter(|&(_, filled)| filled).map(|(start, _)| half.bytes_mut(start, self.bytes))
     }
 }
 
@@ -96,11 +112,7 @@ impl<C: Communicator> Shuffle<'_, C> {
             &mut packed,
             |message| message.in_memory(memory),
             |message, into| {
-                let mut done = 0;
-                message.access.visit(message.window.range, |_, stream, bytes| {
-                    memory.gather(stream, &mut into[done..done + fits(bytes)]);
-                    done += fits(bytes);
-                });
+                message.pieces(|_, stream, done, len| memory.gather(stream, &mut into[done..done + len]));
             },
         );
         let mut receives =
@@ -108,7 +120,8 @@ impl<C: Communicator> Shuffle<'_, C> {
         self.comm.exchange(&sends, &mut receives);
         for (message, (_, bytes)) in served.iter().zip(&receives) {
             let Some(half) = half.filter(|&half| message.in_buffer_mut(half).is_none()) else { continue };
-            message.pieces(|at, done, len| half.bytes_mut(at, len).copy_from_slice(&bytes[done..done + len]));
+            message
+                .pieces(|at, _, done, len| half.bytes_mut(at, len).copy_from_slice(&bytes[done..done + len]));
         }
         self.staging = [packed, arrived];
     }
@@ -132,17 +145,14 @@ impl<C: Communicator> Shuffle<'_, C> {
             |message| half.and_then(|half| message.in_buffer(half)),
             |message, into| {
                 let half = half.expect("a rank that serves a domain has its buffer");
-                message.pieces(|at, done, len| into[done..done + len].copy_from_slice(half.bytes(at, len)));
+                message
+                    .pieces(|at, _, done, len| into[done..done + len].copy_from_slice(half.bytes(at, len)));
             },
         );
         let mut receives = receives(&asked, &mut arrived, |_| None);
         self.comm.exchange(&sends, &mut receives);
         for (message, (_, bytes)) in asked.iter().zip(&receives) {
-            let mut done = 0;
-            message.access.visit(message.window.range, |_, stream, len| {
-                memory.scatter(stream, &bytes[done..done + fits(len)]);
-                done += fits(len);
-            });
+            message.pieces(|_, stream, done, len| memory.scatter(stream, &bytes[done..done + len]));
         }
         self.staging = [packed, arrived];
     }
@@ -162,24 +172,19 @@ impl<C: Communicator> Shuffle<'_, C> {
     }
 
     /// This rank's parts of windows that other nodes serve.
-    fn asked(&self, rounds: &[Vec<Round>], round: usize) -> Vec<Message<'_>> {
-        let mut messages = Vec::new();
-        for (seat, rounds) in self.seats.iter().zip(rounds) {
-            let (Seat::Far(peer), Some(windows)) = (*seat, rounds.get(round)) else { continue };
-            messages.extend(windows.iter().filter_map(|&window| Message::new(peer, self.access, window)));
-        }
-        messages
+    fn asked<'r>(&'r self, rounds: &'r [Vec<Round>], round: usize) -> Vec<Message<'r>> {
+        let far = |(seat, rounds): (&Seat, &'r Vec<Round>)| match (*seat, rounds.get(round)) {
+            (Seat::Far(peer), Some(windows)) => Message::new(peer, self.access, windows),
+            _ => None,
+        };
+        self.seats.iter().zip(rounds).filter_map(far).collect()
     }
 
     /// Other nodes' parts of the windows that this rank serves.
-    fn served(&self, rounds: &[Vec<Round>], round: usize) -> Vec<Message<'_>> {
+    fn served<'r>(&'r self, rounds: &'r [Vec<Round>], round: usize) -> Vec<Message<'r>> {
         let windows = self.mine.and_then(|(domain, _)| rounds[domain.index()].get(round));
-        let windows = windows.map_or(&[][..], |round| round.as_slice());
-        (self.others.iter())
-            .flat_map(|(peer, access)| {
-                windows.iter().filter_map(move |&window| Message::new(*peer, access, window))
-            })
-            .collect()
+        let windows: &[Window] = windows.map_or(&[], |round| round.as_slice());
+        self.others.iter().filter_map(|(peer, access)| Message::new(*peer, access, windows)).collect()
     }
 }
 

@@ -4,7 +4,9 @@ use super::Request;
 use crate::backend::Backend;
 use crate::comm::Communicator;
 use crate::error::{Error, ErrorClass};
+use crate::plan::{Access, Coverage};
 use crate::units::{ByteRange, Bytes, Offset, Rank};
+use serde::{Deserialize, Serialize};
 
 /// What all ranks of a call know of each other.
 #[derive(Debug)]
@@ -20,67 +22,76 @@ pub(super) struct Survey {
     pub file_bytes: Bytes,
     /// Whether every rank can read the file.
     pub readable: bool,
+    /// Whether the ranks together ask for every byte of the range exactly once (but for an error of probability 2^-62):
+    /// no window then has holes, and nobody need be asked about any.
+    pub tiled: bool,
+    /// Whether every rank asks for what it asked for in the last two-phase call.
+    pub repeated: bool,
+    /// The distance at which all requests repeat, if there is one.
+    pub period: Option<Bytes>,
 }
 
 /// What one rank tells the others.
+#[derive(Serialize, Deserialize)]
 struct Card {
     range: ByteRange,
     bytes: Bytes,
     /// 0, or the class of a local error.
     error: u64,
     file_bytes: Bytes,
-    readable: u64,
-}
-
-impl Card {
-    const WORDS: usize = 6;
-
-    fn encode(&self) -> Vec<u8> {
-        let words =
-            [self.range.start, self.range.end, self.bytes, self.error, self.file_bytes, self.readable];
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
-    }
-
-    fn decode(bytes: &[u8]) -> Card {
-        let mut words = [0; Card::WORDS];
-        for (word, raw) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = u64::from_le_bytes(raw.try_into().expect("chunks of eight"));
-        }
-        let [start, end, bytes, error, file_bytes, readable] = words;
-        Card { range: ByteRange::new(start, end), bytes, error, file_bytes, readable }
-    }
+    readable: bool,
+    tiling: [u64; Coverage::WORDS],
+    repeated: bool,
+    period: Option<Bytes>,
 }
 
 impl Survey {
+    /// `before` is what this rank asked for in the last two-phase call; strides below `unit` bytes are nobody's period.
     /// Collective. Errors: the local error of the lowest rank that has one, of one class on every rank.
     pub fn take<C: Communicator, B: Backend>(
         comm: &C,
         backend: &B,
         request: &Result<Request<'_>, Error>,
+        before: Option<&Access>,
+        unit: Bytes,
     ) -> Result<Survey, Error> {
-        let mine = card(comm.rank(), backend, request);
-        let cards: Vec<Card> =
-            comm.all_gather(&mine.encode()).iter().map(|bytes| Card::decode(bytes)).collect();
+        let mine = card(comm.rank(), backend, request, before, unit);
+        let mine = postcard::to_stdvec(&mine).expect("serialising to memory cannot fail");
+        let card = |bytes: &Vec<u8>| postcard::from_bytes(bytes).expect("all ranks run the same tatpio");
+        let cards: Vec<Card> = comm.all_gather(&mine).iter().map(card).collect();
         if let Some((index, failed)) = cards.iter().enumerate().find(|(_, card)| card.error != 0) {
             return Err(Error::Remote {
                 rank: Rank::from_index(index),
                 class: ErrorClass::from_code(failed.error),
             });
         }
+        let range = cards.iter().fold(ByteRange::EMPTY, |hull, card| hull.hull(card.range));
+        let tiling =
+            cards.iter().fold(Coverage::default(), |sum, card| sum + Coverage::from_words(&card.tiling));
         Ok(Survey {
-            range: cards.iter().fold(ByteRange::EMPTY, |hull, card| hull.hull(card.range)),
+            range,
             bytes: cards.iter().map(|card| card.bytes).sum(),
             interleaved: interleaved(cards.iter().map(|card| card.range).collect()),
             file_bytes: cards[0].file_bytes,
-            readable: cards.iter().all(|card| card.readable != 0),
+            readable: cards.iter().all(|card| card.readable),
+            tiled: tiling == Coverage::run(range.start, range.len()),
+            repeated: cards.iter().all(|card| card.repeated),
+            period: cards.iter().filter_map(|card| card.period).reduce(gcd).filter(|&period| period >= unit),
         })
     }
 }
 
-fn card<B: Backend>(rank: Rank, backend: &B, request: &Result<Request<'_>, Error>) -> Card {
+fn card<B: Backend>(
+    rank: Rank,
+    backend: &B,
+    request: &Result<Request<'_>, Error>,
+    before: Option<&Access>,
+    unit: Bytes,
+) -> Card {
+    let nothing = Access::empty();
     let (access, mut error) = match request {
-        Ok(request) => (Some(&request.access), None),
-        Err(error) => (None, Some(error.class())),
+        Ok(request) => (&request.access, None),
+        Err(error) => (&nothing, Some(error.class())),
     };
     let mut file_bytes: Offset = 0;
     if rank == Rank(0) {
@@ -90,12 +101,19 @@ fn card<B: Backend>(rank: Rank, backend: &B, request: &Result<Request<'_>, Error
         }
     }
     Card {
-        range: access.map_or(ByteRange::EMPTY, |access| access.hull()),
-        bytes: access.map_or(0, |access| access.bytes()),
+        range: access.hull(),
+        bytes: access.bytes(),
         error: error.map_or(0, |class| class as u64),
         file_bytes,
-        readable: u64::from(backend.readable()),
+        readable: backend.readable(),
+        tiling: access.tiling().to_words(),
+        repeated: before == Some(access),
+        period: access.period(unit),
     }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn interleaved(mut ranges: Vec<ByteRange>) -> bool {

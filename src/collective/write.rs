@@ -10,6 +10,7 @@ use crate::comm::Communicator;
 use crate::error::Error;
 use crate::hints::Switch;
 use crate::memory::Memory;
+use crate::placement::Flow;
 use crate::plan::{Access, Window};
 use crate::stats::{Call, Path, Phase, Stopwatch};
 use crate::units::{ByteRange, Bytes};
@@ -25,6 +26,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         let (survey, Request { access, memory }) = self.survey(request)?;
         watch.charge(Phase::Offsets);
         let mut outcome = Outcome::new(Call::Write, survey.bytes, watch);
+        let bytes = access.bytes();
         if !survey.range.is_empty() {
             if self.goes_direct(self.hints.cb_write, &survey) {
                 // Between this rank's pieces lie others': writing across them would undo what those write meanwhile.
@@ -32,14 +34,15 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
                 self.write_direct(&access, access.hull(), &memory, sieve, &mut outcome);
                 outcome.stats.path = Path::Direct;
             } else {
-                let placed = self.place(&access, survey.range, &mut outcome);
+                let placed = self.place(&access, survey.range, &survey, Flow::Gather, &mut outcome);
                 let sieve = self.hints.ds_write != Switch::Disable && survey.readable;
-                self.write_rounds(&placed, &access, &memory, sieve, &mut outcome);
-                self.buffers = Some(placed.buffers);
+                let planning = Planning { look_for_holes: true, sieve, modify: true, tiled: survey.tiled };
+                self.write_rounds(&placed, &access, &memory, planning, &mut outcome);
+                self.keep(access, survey.range, placed);
                 outcome.stats.path = Path::TwoPhase;
             }
         }
-        self.finish(outcome).map(|_| access.bytes())
+        self.finish(outcome).map(|_| bytes)
     }
 
     fn write_rounds(
@@ -47,10 +50,9 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
         placed: &Placed,
         access: &Access,
         memory: &Memory<'_>,
-        sieve: bool,
+        planning: Planning,
         outcome: &mut Outcome,
     ) {
-        let planning = Planning { look_for_holes: true, sieve, modify: true };
         let mut cursors = self.cursors(placed);
         while cursors.iter().any(Option::is_some) {
             let batch = self.plan_batch(placed, access, &mut cursors, planning);

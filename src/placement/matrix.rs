@@ -53,14 +53,26 @@ impl NodeRow {
     }
 }
 
-/// The bytes of each file domain on each node.
+/// What one node holds of one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The node.
+    pub node: NodeId,
+    /// The bytes of the unit that its ranks hold.
+    pub bytes: Bytes,
+    /// The hop-bytes, in sixteenths, inside the node for these bytes, when it serves the unit itself.
+    pub inside: u64,
+}
+
+/// The bytes of each unit (a file domain, or a stripe) on each node. Only entries that are not zero take memory: a unit
+/// is seldom held by many nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeMatrix {
     nodes: usize,
-    domains: usize,
-    /// Node by node.
-    bytes: Vec<Bytes>,
-    inside: Vec<u64>,
+    /// Where the entries of each unit begin, and where the last ones end.
+    starts: Vec<usize>,
+    /// Unit by unit, the nodes ascending.
+    entries: Vec<Held>,
 }
 
 impl NodeMatrix {
@@ -69,12 +81,31 @@ impl NodeMatrix {
         for row in rows {
             assert_eq!((row.bytes.len(), row.inside.len()), (domains, domains), "one entry a domain");
         }
-        NodeMatrix {
-            nodes: rows.len(),
-            domains,
-            bytes: rows.iter().flat_map(|row| &row.bytes).copied().collect(),
-            inside: rows.iter().flat_map(|row| &row.inside).copied().collect(),
+        NodeMatrix::from_units(
+            rows.len(),
+            (0..domains).map(|domain| {
+                let held = |(node, row): (usize, &NodeRow)| Held {
+                    node: NodeId::from_index(node),
+                    bytes: row.bytes[domain],
+                    inside: row.inside[domain],
+                };
+                rows.iter().enumerate().map(held).collect()
+            }),
+        )
+    }
+
+    /// The matrix of one list a unit. Panics for a node out of range or listed twice.
+    pub fn from_units(nodes: usize, units: impl IntoIterator<Item = Vec<Held>>) -> NodeMatrix {
+        let mut matrix = NodeMatrix { nodes, starts: vec![0], entries: Vec::new() };
+        for mut unit in units {
+            unit.retain(|held| held.bytes != 0 || held.inside != 0);
+            unit.sort_unstable_by_key(|held| held.node);
+            assert!(unit.windows(2).all(|pair| pair[0].node < pair[1].node), "one entry a node");
+            assert!(unit.last().is_none_or(|held| held.node.index() < nodes), "a node of {nodes}");
+            matrix.entries.extend(unit);
+            matrix.starts.push(matrix.entries.len());
         }
+        matrix
     }
 
     /// The number of nodes.
@@ -82,25 +113,31 @@ impl NodeMatrix {
         self.nodes
     }
 
-    /// The number of domains.
+    /// The number of units.
     pub fn domains(&self) -> usize {
-        self.domains
+        self.starts.len() - 1
     }
 
-    /// The bytes of a domain that a node's ranks hold. Panics out of range.
+    /// What the nodes hold of a unit, the nodes ascending; none that holds nothing. Panics out of range.
+    pub fn held(&self, domain: usize) -> &[Held] {
+        assert!(domain < self.domains(), "domain {domain} of {}", self.domains());
+        &self.entries[self.starts[domain]..self.starts[domain + 1]]
+    }
+
+    /// The bytes of a unit that a node's ranks hold. Panics out of range.
     pub fn bytes(&self, node: NodeId, domain: usize) -> Bytes {
-        self.bytes[self.entry(node, domain)]
+        self.entry(node, domain).map_or(0, |held| held.bytes)
     }
 
-    /// The hop-bytes, in sixteenths, inside a node that serves a domain, for the node's own data. Panics out
-    /// of range.
+    /// The hop-bytes, in sixteenths, inside a node that serves a unit, for the node's own data. Panics out of range.
     pub fn inside(&self, node: NodeId, domain: usize) -> u64 {
-        self.inside[self.entry(node, domain)]
+        self.entry(node, domain).map_or(0, |held| held.inside)
     }
 
-    fn entry(&self, node: NodeId, domain: usize) -> usize {
-        assert!(domain < self.domains, "domain {domain} of {}", self.domains);
-        node.index() * self.domains + domain
+    fn entry(&self, node: NodeId, domain: usize) -> Option<Held> {
+        assert!(node.index() < self.nodes, "node {node} of {}", self.nodes);
+        let held = self.held(domain);
+        held.binary_search_by_key(&node, |held| held.node).ok().map(|index| held[index])
     }
 }
 

@@ -1,18 +1,19 @@
-//! Which process serves which file domain (TATP, section 4). Pure: arguments in, an assignment out.
+//! Which process serves which bytes of the file (TATP, section 4). Pure: arguments in, an assignment out.
 //!
-//! The choice has two steps, so that what is exchanged grows with the number of nodes and not of ranks:
+//! What is assigned are units of the accessed range: file domains, at most one for each aggregator, or stripes, many
+//! for each ([`Strategy::granularity`]). The choice has two steps, so that what is exchanged grows with the number of
+//! nodes and not of ranks:
 //!
-//! 1. [`assign_nodes`], alike on every rank: a node for each domain, at most [`Candidates::slots`] domains a
-//!    node, from the bytes that each node holds of each domain ([`NodeMatrix`]) and the hops between nodes
-//!    ([`Topology`]).
-//! 2. [`assign_ranks`], on each node: one of its ranks for each of its domains, from what its own ranks hold.
+//! 1. [`Assignment::nodes`], once for the job: a node for each unit, from the bytes that each node holds of each unit
+//!    ([`NodeMatrix`]), and the hops and links between nodes ([`Topology`]).
+//! 2. [`Assignment::ranks`], on each node: one of its ranks for each of its units, from what its own ranks hold.
 //!
-//! Three strategies answer both, one file each: [`Strategy::RankOrder`], [`Strategy::Locality`] and
-//! [`Strategy::HopBytes`].
+//! Assignments are one file each and answer both questions.
 
 mod candidates;
 mod hop_bytes;
 pub mod lap;
+mod loads;
 mod locality;
 mod matrix;
 mod rank_order;
@@ -22,7 +23,8 @@ mod testing;
 mod workload;
 
 pub use candidates::{Candidates, ConfigList};
-pub use matrix::{NodeMatrix, NodeRow};
+pub use loads::{Flow, link_loads};
+pub use matrix::{Held, NodeMatrix, NodeRow};
 pub use ranks::{inside, served};
 pub use workload::{between, total, workload};
 
@@ -31,7 +33,7 @@ use crate::units::{Hops, NodeId};
 use std::fmt;
 use std::str::FromStr;
 
-/// How file domains are assigned (hint `tatpio_assign`).
+/// How the accessed range is assigned (hint `tatpio_assign`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// `rank_order`, as ROMIO does: domain d goes to the d-th aggregator of the list, whatever it holds.
@@ -48,13 +50,128 @@ impl Strategy {
     /// Every strategy.
     pub const ALL: [Strategy; 3] = [Strategy::RankOrder, Strategy::Locality, Strategy::HopBytes];
 
-    fn name(self) -> &'static str {
+    /// Its name in hints and tables.
+    pub fn name(self) -> &'static str {
         match self {
             Strategy::RankOrder => "rank_order",
             Strategy::Locality => "locality",
             Strategy::HopBytes => "hop_bytes",
         }
     }
+
+    /// What it assigns.
+    pub fn granularity(self) -> Granularity {
+        Granularity::Domains
+    }
+
+    /// The assignment itself.
+    pub fn assignment(self) -> &'static dyn Assignment {
+        match self {
+            Strategy::RankOrder => &rank_order::RankOrder,
+            Strategy::Locality => &locality::Locality,
+            Strategy::HopBytes => &hop_bytes::HopBytes,
+        }
+    }
+}
+
+/// The size of what is assigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granularity {
+    /// One contiguous file domain for each aggregator, as in ROMIO.
+    Domains,
+    /// Stripes, many for each aggregator.
+    Stripes,
+}
+
+/// What a node for each unit is chosen from.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// The bytes of each unit on each node.
+    pub matrix: &'a NodeMatrix,
+    /// Distances and links between the nodes.
+    pub topology: &'a Topology,
+    /// Who may aggregate.
+    pub candidates: &'a Candidates,
+    /// Whether data goes to the aggregators or comes from them.
+    pub flow: Flow,
+}
+
+impl Problem<'_> {
+    /// How many units one aggregator serves at most, when all aggregators take part: 1 for file domains, and for stripes
+    /// so many that none has more than its part, rounded up.
+    pub fn units_per_seat(&self) -> u32 {
+        let seats = self.candidates.list.len().max(1);
+        u32::try_from(self.matrix.domains().div_ceil(seats).max(1)).expect("units fit 32 bits")
+    }
+
+    /// How many units each node serves at most.
+    pub fn capacity(&self) -> Vec<u32> {
+        let each = self.units_per_seat();
+        self.candidates.slots.iter().map(|&slots| slots.saturating_mul(each)).collect()
+    }
+}
+
+/// A node for each unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// By unit.
+    pub nodes: Vec<NodeId>,
+    /// How many aggregators of each node share its units, by node.
+    pub seats: Vec<u32>,
+}
+
+impl Chosen {
+    /// Of units that have one aggregator each.
+    pub fn one_each(nodes: Vec<NodeId>, node_count: usize) -> Chosen {
+        let mut seats = vec![0; node_count];
+        nodes.iter().for_each(|node| seats[node.index()] += 1);
+        Chosen { nodes, seats }
+    }
+}
+
+/// What a rank for each of a node's units is chosen from.
+#[derive(Clone, Copy)]
+pub struct Inside<'a> {
+    /// The bytes of each local rank in each of the node's units, the units ascending.
+    pub rows: &'a [Vec<u64>],
+    /// That of two local ranks.
+    pub distance: &'a dyn Fn(usize, usize) -> Hops,
+    /// Bytes of each of the node's units that come from other nodes, and how far each local rank is from the network.
+    pub arriving: &'a [u64],
+    /// The distance of a local rank from the network card, at most a hop.
+    pub to_network: &'a dyn Fn(usize) -> Hops,
+    /// The local ranks that may aggregate, ascending; for [`Strategy::RankOrder`] those on the list, in its order.
+    pub allowed: &'a [usize],
+    /// How many of them aggregate.
+    pub seats: u32,
+}
+
+impl Inside<'_> {
+    /// The number of units.
+    pub fn units(&self) -> usize {
+        self.arriving.len()
+    }
+
+    /// How many units each seat serves at most.
+    pub fn units_per_seat(&self) -> u32 {
+        u32::try_from(self.units().div_ceil(self.seats.max(1) as usize)).expect("units fit 32 bits")
+    }
+
+    /// What a unit costs when a local rank serves it: the way of the other local ranks' bytes to it, and from the card.
+    pub fn cost(&self, unit: usize, rank: usize) -> crate::units::HopBytes {
+        served(self.rows, self.distance, unit, rank) + self.arriving[unit] * (self.to_network)(rank)
+    }
+}
+
+/// One way to assign. All costs are integers and ties go to the lowest number, so that equal arguments give equal results
+/// everywhere.
+pub trait Assignment: Sync {
+    /// A node for each unit of the matrix; see [`assign_nodes`].
+    fn nodes(&self, problem: &Problem<'_>) -> Chosen;
+
+    /// The local rank that serves each of this node's units; see [`assign_ranks`]. At most `seats` different ranks, none
+    /// with more than [`Inside::units_per_seat`] units.
+    fn ranks(&self, inside: &Inside<'_>) -> Vec<usize>;
 }
 
 impl fmt::Display for Strategy {
@@ -69,57 +186,49 @@ impl FromStr for Strategy {
     /// The strategy of a name. The error says what was expected.
     fn from_str(text: &str) -> Result<Strategy, String> {
         let found = Strategy::ALL.into_iter().find(|strategy| strategy.name() == text.trim());
-        found.ok_or_else(|| format!("expected rank_order, locality or hop_bytes, found \"{text}\""))
+        let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
+        found.ok_or_else(|| format!("expected one of {}, found \"{text}\"", names.join(", ")))
     }
 }
 
-/// The node that serves each domain of `matrix`.
+/// The node that serves each unit of the problem's matrix.
 ///
-/// Ranks that pass equal arguments get equal results: all costs are integers, and [`lap`] says how ties are
-/// broken. Panics when the matrix has more domains than the candidates' list has entries, or when matrix,
-/// topology and candidates differ in the number of nodes.
-pub fn assign_nodes(
-    strategy: Strategy,
-    matrix: &NodeMatrix,
-    topology: &Topology,
-    candidates: &Candidates,
-) -> Vec<NodeId> {
-    let (domains, nodes) = (matrix.domains(), matrix.nodes());
-    assert!(domains <= candidates.list.len(), "{domains} domains for {} candidates", candidates.list.len());
-    assert_eq!((topology.len(), candidates.slots.len()), (nodes, nodes), "one node count");
-    match strategy {
-        Strategy::RankOrder => rank_order::nodes(domains, candidates),
-        Strategy::Locality => locality::nodes(matrix, candidates),
-        Strategy::HopBytes => hop_bytes::nodes(matrix, topology, candidates),
+/// Ranks that pass equal arguments get equal results: all costs are integers, and [`lap`] says how ties are broken.
+/// Panics when the matrix has more domains than the candidates' list has entries, when matrix, topology and candidates
+/// differ in the number of nodes, and when an assignment broke its own rules.
+pub fn assign_nodes(strategy: Strategy, problem: &Problem<'_>) -> Chosen {
+    let (units, nodes) = (problem.matrix.domains(), problem.matrix.nodes());
+    let candidates = problem.candidates;
+    if strategy.granularity() == Granularity::Domains {
+        assert!(units <= candidates.list.len(), "{units} domains for {} candidates", candidates.list.len());
     }
+    assert_eq!((problem.topology.len(), candidates.slots.len()), (nodes, nodes), "one node count");
+    let chosen = strategy.assignment().nodes(problem);
+    assert_eq!((chosen.nodes.len(), chosen.seats.len()), (units, nodes), "a node for each unit");
+    assert!(chosen.nodes.iter().all(|node| chosen.seats[node.index()] > 0), "a node that serves has a seat");
+    assert!(
+        chosen.seats.iter().zip(&candidates.slots).all(|(seats, slots)| seats <= slots),
+        "seats are slots"
+    );
+    chosen
 }
 
-/// The local rank that serves each of this node's domains; no rank serves two.
+/// The local rank that serves each of this node's units.
 ///
-/// `rows` has the bytes of each local rank in each of the node's domains, the domains ascending; `distance`
-/// is that of two local ranks; `allowed` are the local ranks that may aggregate, ascending. Panics for more
-/// domains than allowed ranks, and for rows of different lengths.
-pub fn assign_ranks(
-    strategy: Strategy,
-    rows: &[Vec<u64>],
-    distance: &dyn Fn(usize, usize) -> Hops,
-    allowed: &[usize],
-) -> Vec<usize> {
-    let domains = rows.first().map_or(0, Vec::len);
-    assert!(rows.iter().all(|row| row.len() == domains), "one entry a domain in every row");
-    assert!(domains <= allowed.len(), "{domains} domains for {} ranks", allowed.len());
-    match strategy {
-        Strategy::RankOrder => rank_order::ranks(domains, allowed),
-        Strategy::Locality => locality::ranks(rows, allowed),
-        Strategy::HopBytes => hop_bytes::ranks(rows, distance, allowed),
-    }
+/// Panics for more seats than allowed ranks, for units without a seat, and for rows of different lengths.
+pub fn assign_ranks(strategy: Strategy, inside: &Inside<'_>) -> Vec<usize> {
+    let units = inside.units();
+    assert!(inside.rows.iter().all(|row| row.len() == units), "one entry a unit in every row");
+    assert!(inside.seats as usize <= inside.allowed.len(), "{} seats, {:?}", inside.seats, inside.allowed);
+    assert!(units == 0 || inside.seats > 0, "{units} units and no seat");
+    strategy.assignment().ranks(inside)
 }
 
 #[cfg(test)]
 mod tests {
     use super::testing::{Random, every_assignment};
     use super::*;
-    use crate::topology::NodeMap;
+    use crate::topology::{FilesOnly, NodeMap};
     use crate::units::{HopBytes, Rank};
 
     #[test]
@@ -130,7 +239,7 @@ mod tests {
         assert_eq!(Strategy::default().to_string(), "hop_bytes");
         assert_eq!(" locality ".parse(), Ok(Strategy::Locality));
         let error = "latp".parse::<Strategy>().unwrap_err();
-        assert_eq!(error, "expected rank_order, locality or hop_bytes, found \"latp\"");
+        assert_eq!(error, "expected one of rank_order, locality, hop_bytes, found \"latp\"");
     }
 
     /// One random job: up to 5 nodes of up to 3 ranks.
@@ -141,14 +250,36 @@ mod tests {
         matrix: NodeMatrix,
     }
 
+    impl Job {
+        fn assign(&self, strategy: Strategy) -> Vec<NodeId> {
+            let Job { topology, candidates, matrix, .. } = self;
+            assign_nodes(strategy, &Problem { matrix, topology, candidates, flow: Flow::Gather }).nodes
+        }
+    }
+
+    /// The ranks that a strategy gives one domain each.
+    fn ranks(
+        strategy: Strategy,
+        rows: &[Vec<u64>],
+        distance: &dyn Fn(usize, usize) -> Hops,
+        allowed: &[usize],
+    ) -> Vec<usize> {
+        let units = rows[0].len();
+        let seats = u32::try_from(units).unwrap();
+        let arriving = vec![0; units];
+        assign_ranks(
+            strategy,
+            &Inside { rows, distance, arriving: &arriving, to_network: &|_| Hops::ONE, allowed, seats },
+        )
+    }
+
     fn job(seed: u64) -> Job {
         let mut random = Random(seed);
         let ranks_per_node = 1 + random.below(3) as u32;
         let nodes = 1 + random.below(5);
         let map = NodeMap::emulated(nodes as u32 * ranks_per_node, ranks_per_node);
         let spec = ["flat", "tree:2,3", "tree:5", "torus:3,2", "fat-tree:4@0,7,1,15,2"][random.below(5)];
-        let never = |_: &str| unreachable!("no file");
-        let (topology, _) = Topology::resolve(&spec.parse().unwrap(), &map, never).unwrap();
+        let topology = Topology::resolve(&spec.parse().unwrap(), &map, &FilesOnly).unwrap().topology;
         let list = ["*:1", "*:2", "*:*", "node1:2,*", "node0:0,*:2"][random.below(5)];
         let candidates = Candidates::new(&map, None, &list.parse().unwrap());
         let domains = random.below(candidates.list.len().min(4) + 1);
@@ -166,7 +297,7 @@ mod tests {
     fn assignments_respect_slots_and_are_the_best_of_all() {
         for seed in 0..3000 {
             let job = job(seed);
-            let assign = |strategy| assign_nodes(strategy, &job.matrix, &job.topology, &job.candidates);
+            let assign = |strategy| job.assign(strategy);
             let cost = |nodes: &[NodeId]| total(&job.matrix, &job.topology, nodes);
             let held = |nodes: &[NodeId]| -> u128 {
                 nodes.iter().enumerate().map(|(d, &node)| u128::from(job.matrix.bytes(node, d))).sum()
@@ -192,7 +323,7 @@ mod tests {
     fn rank_order_is_the_list_down_to_the_ranks() {
         for seed in 0..500 {
             let job = job(seed);
-            let nodes = assign_nodes(Strategy::RankOrder, &job.matrix, &job.topology, &job.candidates);
+            let nodes = job.assign(Strategy::RankOrder);
             for node in job.map.nodes() {
                 let domains: Vec<usize> = (0..nodes.len()).filter(|&domain| nodes[domain] == node).collect();
                 let rows = vec![vec![0; domains.len()]; job.map.ranks_of(node).len()];
@@ -200,7 +331,7 @@ mod tests {
                     .iter()
                     .map(|&rank| job.map.local_index(rank))
                     .collect();
-                let ranks = assign_ranks(Strategy::RankOrder, &rows, &|_, _| Hops::ONE, &allowed);
+                let ranks = ranks(Strategy::RankOrder, &rows, &|_, _| Hops::ONE, &allowed);
                 for (domain, local) in domains.into_iter().zip(ranks) {
                     assert_eq!(job.map.ranks_of(node)[local], job.candidates.list[domain], "seed {seed}");
                 }
@@ -235,7 +366,7 @@ mod tests {
                 .into_iter()
                 .map(|columns| columns.into_iter().map(|column| allowed[column]).collect())
                 .collect();
-            let assign = |strategy| assign_ranks(strategy, &rows, &distance, &allowed);
+            let assign = |strategy| super::tests::ranks(strategy, &rows, &distance, &allowed);
             for strategy in Strategy::ALL {
                 assert!(all.contains(&assign(strategy)), "seed {seed} {strategy}");
             }
@@ -263,8 +394,7 @@ mod tests {
     #[test]
     fn the_strategies_differ_as_worked_by_hand() {
         let map = NodeMap::emulated(3, 1);
-        let (topology, _) =
-            Topology::resolve(&"tree:2,2".parse().unwrap(), &map, |_: &str| unreachable!()).unwrap();
+        let topology = Topology::resolve(&"tree:2,2".parse().unwrap(), &map, &FilesOnly).unwrap().topology;
         let candidates = Candidates::new(&map, None, &ConfigList::default());
         let row = |bytes: [u64; 2]| NodeRow { bytes: bytes.to_vec(), inside: vec![0; 2] };
         let matrix = NodeMatrix::from_rows(2, &[row([0, 3]), row([5, 3]), row([0, 4])]);
@@ -277,7 +407,9 @@ mod tests {
             (Strategy::Locality, [1, 2], 24),
             (Strategy::HopBytes, [1, 0], 22),
         ] {
-            let found = assign_nodes(strategy, &matrix, &topology, &candidates);
+            let problem =
+                Problem { matrix: &matrix, topology: &topology, candidates: &candidates, flow: Flow::Gather };
+            let found = assign_nodes(strategy, &problem).nodes;
             assert_eq!(found, nodes.map(NodeId), "{strategy}");
             assert_eq!(total(&matrix, &topology, &found), hop_bytes(cost), "{strategy}");
         }

@@ -1,15 +1,20 @@
 //! What ROMIO does: domain d belongs to the d-th aggregator of the list.
 
-use super::Candidates;
-use crate::units::NodeId;
+use super::{Assignment, Chosen, Inside, Problem};
 
-/// The nodes of the list's first entries.
-pub(super) fn nodes(domains: usize, candidates: &Candidates) -> Vec<NodeId> {
-    candidates.list_nodes[..domains].to_vec()
-}
+/// The order of the aggregators' list.
+pub(super) struct RankOrder;
 
-/// The first allowed ranks. The list holds each node's ranks in ascending order, so that a node's k-th domain
-/// meets the k-th of its ranks, as in the list.
-pub(super) fn ranks(domains: usize, allowed: &[usize]) -> Vec<usize> {
-    allowed[..domains].to_vec()
+impl Assignment for RankOrder {
+    /// The nodes of the list's first entries.
+    fn nodes(&self, problem: &Problem<'_>) -> Chosen {
+        let nodes = problem.candidates.list_nodes[..problem.matrix.domains()].to_vec();
+        Chosen::one_each(nodes, problem.matrix.nodes())
+    }
+
+    /// The first allowed ranks. The list holds each node's ranks in ascending order, so that a node's k-th domain meets
+    /// the k-th of its ranks, as in the list.
+    fn ranks(&self, inside: &Inside<'_>) -> Vec<usize> {
+        inside.allowed[..inside.units()].to_vec()
+    }
 }

@@ -1,6 +1,6 @@
 //! The workload matrix W = D x C (TATP, section 4.3), by node: what each domain costs on each node.
 
-use super::NodeMatrix;
+use super::{Held, NodeMatrix};
 use crate::topology::Topology;
 use crate::units::{HopBytes, NodeId};
 
@@ -12,11 +12,13 @@ pub fn workload(matrix: &NodeMatrix, topology: &Topology) -> Vec<HopBytes> {
 
 /// One row of [`workload`].
 pub(super) fn costs_of_domain(matrix: &NodeMatrix, topology: &Topology, domain: usize) -> Vec<HopBytes> {
-    let nodes = || (0..matrix.nodes()).map(NodeId::from_index);
-    let held: Vec<u64> = nodes().map(|node| matrix.bytes(node, domain)).collect();
-    let mut costs = topology.gather_costs(&held);
-    for (cost, node) in costs.iter_mut().zip(nodes()) {
-        *cost += HopBytes(u128::from(matrix.inside(node, domain)));
+    let mut volume = vec![0; matrix.nodes()];
+    for held in matrix.held(domain) {
+        volume[held.node.index()] = held.bytes;
+    }
+    let mut costs = topology.gather_costs(&volume);
+    for held in matrix.held(domain) {
+        costs[held.node.index()] += HopBytes(u128::from(held.inside));
     }
     costs
 }
@@ -35,8 +37,8 @@ pub fn total(matrix: &NodeMatrix, topology: &Topology, assignment: &[NodeId]) ->
 /// The hop-bytes that an assignment of one node a domain sends from node to node.
 pub fn between(matrix: &NodeMatrix, topology: &Topology, assignment: &[NodeId]) -> HopBytes {
     let of_domain = |(domain, &to): (usize, &NodeId)| {
-        let from = (0..matrix.nodes()).map(NodeId::from_index);
-        from.map(|from| matrix.bytes(from, domain) * topology.distance(from, to)).sum::<HopBytes>()
+        let way = |held: &Held| held.bytes * topology.distance(held.node, to);
+        matrix.held(domain).iter().map(way).sum::<HopBytes>()
     };
     assignment.iter().enumerate().map(of_domain).sum()
 }

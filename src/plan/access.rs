@@ -53,6 +53,9 @@ struct Piece {
     bytes: Bytes,
 }
 
+/// Lists of more pieces are not looked at as a whole: the windows that hold them will be, one by one.
+const TILING_PIECES_MAX: usize = 1 << 16;
+
 impl Access {
     /// No bytes.
     pub fn empty() -> Access {
@@ -193,6 +196,26 @@ impl Access {
                 self.visit(window, |offset, _, bytes| sum += Coverage::run(offset - window.start, bytes));
                 sum
             }
+        }
+    }
+
+    /// What this access contributes to every byte of a range being asked for exactly once: the coverage of the whole file.
+    /// A list that is too long to be worth it contributes what no range is made of.
+    pub fn tiling(&self) -> Coverage {
+        match &self.form {
+            Form::List { pieces, .. } if pieces.len() > TILING_PIECES_MAX => Coverage::of_bytes(self.bytes),
+            Form::Nested { node, .. } if node.entries() > TILING_PIECES_MAX as u64 => {
+                Coverage::of_bytes(self.bytes)
+            }
+            _ => self.coverage(ByteRange::new(0, Offset::MAX)),
+        }
+    }
+
+    /// The shortest distance, of at least `at_least` bytes, at which the access repeats; `None` when it does not.
+    pub fn period(&self, at_least: Bytes) -> Option<Bytes> {
+        match &self.form {
+            Form::Nested { node, .. } => node.period(at_least),
+            Form::List { .. } => None,
         }
     }
 

@@ -12,7 +12,7 @@ mod rounds;
 pub use access::{Access, View};
 pub use coverage::Coverage;
 pub use distributed::{Distribution, Order};
-pub use domains::{Domains, Partition};
+pub use domains::{Domains, Partition, Stripes};
 pub use layout::{Layout, LayoutError};
 pub use rounds::{Round, Window, WindowPlan, plan_rounds};
 

@@ -366,6 +366,17 @@ impl Node {
         }
     }
 
+    /// The shortest stride of at least `at_least` bytes.
+    pub fn period(&self, at_least: u64) -> Option<u64> {
+        match &self.shape {
+            Shape::Every { stride, inner, .. } => {
+                let own = u64::try_from(*stride).ok().filter(|&stride| stride >= at_least);
+                inner.period(at_least).into_iter().chain(own).min()
+            }
+            Shape::Run | Shape::Runs { .. } | Shape::List { .. } => None,
+        }
+    }
+
     /// How many list entries the form holds: what it costs to keep and to send, beyond a constant.
     pub fn entries(&self) -> u64 {
         match &self.shape {

@@ -6,305 +6,100 @@
 //! link  node2  leaf1
 //! link  node3  leaf2
 //! link  leaf1  spine
-//! link  leaf2  spine  3     # a longer way: three hops
+//! link  leaf2  spine  3  40gbit   # a longer way: three hops
 //! distance  node1  node3  9
 //! ```
 //!
 //! - One statement a line, words separated by blanks; `#` starts a comment. Names are those that the job's
 //!   hosts bear (what `MPI_Get_processor_name` or `hostname` prints); any other name is a switch, or a host
 //!   that this job does not use.
-//! - `link A B [HOPS]`: a cable that both directions share; HOPS is 1 when left out. The distance between two
-//!   hosts is that of the shortest path. Above, node1 and node2 are 2 hops apart.
+//! - `link A B [HOPS] [RATE]`: a cable; HOPS is 1 when left out. The distance between two hosts is that of the
+//!   shortest path: above, node1 and node2 are 2 hops apart. RATE is what it carries each second in each
+//!   direction, such as `40gbit` or `200mbit`; 100gbit when left out.
 //! - `distance A B HOPS`: the distance of two hosts, whatever the links say. At most one line a pair.
 //! - HOPS is a whole number from 1 to 1000.
-//! - A host of the job matches a name that is equal, or else the only name that is equal up to its first dot:
-//!   `node1` and `node1.cluster` are one host. Numeric addresses match only as a whole.
 //!
-//! What the file leaves open is never a reason for an error. **Two hosts that the file joins by no path and
-//! no distance line** are one hop farther apart than the farthest pair of the job that it does join: a cable
-//! that was forgotten must not make a node look near. **Hosts that the file does not name** are one hop from
-//! each other, since nothing tells them apart, and so are all hosts when it names none; from those that it
-//! names they are as far as unjoined hosts are. Both cases come with a warning that names hosts.
+//! How names match the job's hosts, and what happens to hosts that the file leaves out or does not join, is said
+//! [there](super::graph).
 
-use super::{NodeMap, Topology, TopologyError};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
-
-/// A parsed topology file.
-#[derive(Clone, Debug)]
-pub struct TopologyFile {
-    path: String,
-    names: BTreeMap<String, usize>,
-    /// The neighbours of each name and the hops to them, each neighbour once.
-    links: Vec<BTreeMap<usize, u32>>,
-    /// Hops by pair, the smaller number first, and the line that said so.
-    distances: BTreeMap<(usize, usize), (u32, usize)>,
-}
+use super::TopologyError;
+use super::graph::{Cable, Graph};
+use crate::units::Rate;
 
 /// Long enough for any network, small enough that a path of dozens fits 16 bits.
 const HOPS_MAX: u32 = 1000;
 
-/// How many hosts a warning names.
-const NAMED_MAX: usize = 3;
-
-/// What the file knows of a node of the job. Nodes that compare equal have the same distances to all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Seat {
-    Unnamed,
-    /// The name itself.
-    At(usize),
-    /// A host whose only cable leads to `switch`.
-    Below {
-        switch: usize,
-        hops: u32,
-    },
+/// Parses the text of the file at `path` (for messages). Errors name the file, the line, what was expected, and the
+/// line's text.
+pub fn parse(path: &str, text: &str) -> Result<Graph, TopologyError> {
+    let mut graph = Graph::new(&format!("topology file {path}"));
+    for (index, line) in text.lines().enumerate() {
+        let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+        statement(&mut graph, &words, index + 1).map_err(|expected| TopologyError::Line {
+            file: format!("topology file {path}"),
+            line: index + 1,
+            expected,
+            text: line.trim().to_string(),
+        })?;
+    }
+    Ok(graph)
 }
 
-impl TopologyFile {
-    /// Parses the text of the file at `path` (for messages). Errors name the file, the line, what was
-    /// expected, and the line's text.
-    pub fn parse(path: &str, text: &str) -> Result<TopologyFile, TopologyError> {
-        let mut file = TopologyFile {
-            path: path.to_string(),
-            names: BTreeMap::new(),
-            links: Vec::new(),
-            distances: BTreeMap::new(),
-        };
-        for (index, line) in text.lines().enumerate() {
-            let statement = line.split('#').next().unwrap_or_default();
-            let words: Vec<&str> = statement.split_whitespace().collect();
-            file.statement(&words, index + 1).map_err(|expected| TopologyError::Line {
-                path: path.to_string(),
-                line: index + 1,
-                expected,
-                text: line.trim().to_string(),
-            })?;
+/// Takes in one line; says what was expected when it cannot.
+fn statement(graph: &mut Graph, words: &[&str], line: usize) -> Result<(), String> {
+    let two = |graph: &mut Graph, a: &str, b: &str| match a == b {
+        true => Err("two different names".to_string()),
+        false => Ok((graph.vertex(a), graph.vertex(b))),
+    };
+    match *words {
+        [] => Ok(()),
+        ["link", a, b, ref rest @ ..] if rest.len() <= 2 => {
+            let (hops, rate) = match *rest {
+                [] => ("1", None),
+                [rate] if rate.ends_with("bit") => ("1", Some(rate)),
+                [hops, ref rate @ ..] => (hops, rate.first().copied()),
+            };
+            let cable = Cable {
+                hops: whole_hops(hops)?,
+                rate: rate.map_or(Ok(Rate::DEFAULT), |rate| rate.parse().map_err(|_| RATE.to_string()))?,
+            };
+            let (a, b) = two(graph, a, b)?;
+            graph.link(a, b, cable);
+            Ok(())
         }
-        Ok(file)
-    }
-
-    /// Takes in one line; says what was expected when it cannot.
-    fn statement(&mut self, words: &[&str], line: usize) -> Result<(), String> {
-        let (keyword, a, b, hops) = match *words {
-            [] => return Ok(()),
-            ["link", a, b] => ("link", a, b, "1"),
-            [keyword @ ("link" | "distance"), a, b, hops] => (keyword, a, b, hops),
-            ["link", ..] => return Err("link A B [HOPS]".to_string()),
-            ["distance", ..] => return Err("distance A B HOPS".to_string()),
-            _ => return Err("link A B [HOPS] or distance A B HOPS".to_string()),
-        };
-        let hops = Some(hops)
-            .filter(|hops| hops.bytes().all(|byte| byte.is_ascii_digit()))
-            .and_then(|hops| hops.parse().ok())
-            .filter(|hops| (1..=HOPS_MAX).contains(hops))
-            .ok_or_else(|| format!("a whole number of hops from 1 to {HOPS_MAX}"))?;
-        if a == b {
-            return Err("two different names".to_string());
+        ["distance", a, b, hops] => {
+            let hops = whole_hops(hops)?;
+            let (a, b) = two(graph, a, b)?;
+            let said = graph.set_distance(a, b, hops, line);
+            said.map_err(|before| format!("one distance for this pair, which line {before} gave"))
         }
-        let (a, b) = (self.number(a), self.number(b));
-        if keyword == "link" {
-            // Of several cables between two switches the shortest counts.
-            for (from, to) in [(a, b), (b, a)] {
-                let known = self.links[from].entry(to).or_insert(hops);
-                *known = hops.min(*known);
-            }
-            return Ok(());
-        }
-        match self.distances.insert((a.min(b), a.max(b)), (hops, line)) {
-            Some((_, before)) => Err(format!("one distance for this pair, which line {before} gave")),
-            None => Ok(()),
-        }
-    }
-
-    fn number(&mut self, name: &str) -> usize {
-        if let Some(&number) = self.names.get(name) {
-            return number;
-        }
-        self.links.push(BTreeMap::new());
-        self.names.insert(name.to_string(), self.links.len() - 1);
-        self.links.len() - 1
-    }
-
-    /// The distances between the job's nodes, and warnings for people. Two nodes of one host are one hop
-    /// apart.
-    pub fn distances(&self, nodes: &NodeMap) -> (Topology, Vec<String>) {
-        let seats = self.seats(nodes);
-        let mut members: BTreeMap<Seat, Vec<&str>> = BTreeMap::new();
-        for (node, &seat) in nodes.nodes().zip(&seats) {
-            members.entry(seat).or_default().push(nodes.host(node));
-        }
-        let joined = self.joined(&members);
-        // The farthest pair of different nodes: a seat with one node has no pair of its own.
-        let pairs = joined.iter().filter(|((a, b), _)| a != b || members[a].len() > 1);
-        let farthest = pairs.map(|(_, &hops)| hops).max().unwrap_or(0);
-        let unjoined = farthest.saturating_add(1);
-        let topology = Topology::from_classes(&seats, |&a, &b| match (a, b) {
-            (Seat::Unnamed, Seat::Unnamed) => 1,
-            _ => joined.get(&(a.min(b), a.max(b))).copied().unwrap_or(unjoined),
-        });
-        let mut warnings = Vec::new();
-        warnings.extend(self.warn_unnamed(&members, unjoined));
-        warnings.extend(self.warn_unjoined(&members, &joined, unjoined));
-        (topology, warnings)
-    }
-
-    /// What the file knows of each node of the job.
-    fn seats(&self, nodes: &NodeMap) -> Vec<Seat> {
-        let mut short_names: BTreeMap<&str, Option<usize>> = BTreeMap::new();
-        for (name, &number) in &self.names {
-            short_names.entry(short(name)).and_modify(|only| *only = None).or_insert(Some(number));
-        }
-        let find = |host: &str| {
-            self.names.get(host).copied().or_else(|| short_names.get(short(host)).copied().flatten())
-        };
-        let numbers: Vec<Option<usize>> = nodes.nodes().map(|node| find(nodes.host(node))).collect();
-        let mut uses: BTreeMap<usize, usize> = BTreeMap::new();
-        for &number in numbers.iter().flatten() {
-            *uses.entry(number).or_default() += 1;
-        }
-        let with_distance: Vec<bool> = {
-            let mut with_distance = vec![false; self.links.len()];
-            for &(a, b) in self.distances.keys() {
-                (with_distance[a], with_distance[b]) = (true, true);
-            }
-            with_distance
-        };
-        let seat = |number: usize| match self.links[number].first_key_value() {
-            // A cable between two hosts that have no other is no switch's: each then stays where it is. So
-            // does a host that several nodes share, and one that a distance line sets apart from its
-            // neighbours.
-            Some((&switch, &hops))
-                if self.links[number].len() == 1
-                    && self.links[switch].len() > 1
-                    && uses[&number] == 1
-                    && !with_distance[number] =>
-            {
-                Seat::Below { switch, hops }
-            }
-            _ => Seat::At(number),
-        };
-        numbers.into_iter().map(|number| number.map_or(Seat::Unnamed, seat)).collect()
-    }
-
-    /// The hops between the seats that a path or a distance line joins, the smaller seat first; a seat paired
-    /// with itself stands for different nodes on it.
-    fn joined(&self, members: &BTreeMap<Seat, Vec<&str>>) -> BTreeMap<(Seat, Seat), u16> {
-        let mut joined = BTreeMap::new();
-        let mut paths: BTreeMap<usize, Vec<Option<u32>>> = BTreeMap::new();
-        for &a in members.keys() {
-            let Some((from, first)) = a.vertex() else { continue };
-            let paths = paths.entry(from).or_insert_with(|| self.paths(from));
-            for &b in members.keys().filter(|&&b| b >= a) {
-                let Some((to, last)) = b.vertex() else { continue };
-                let said = self.distances.get(&(from.min(to), from.max(to)));
-                let said = said.filter(|_| matches!((a, b), (Seat::At(_), Seat::At(_))));
-                let path = paths[to].map(|hops| first.saturating_add(hops).saturating_add(last).max(1));
-                if let Some(hops) = said.map(|&(hops, _)| hops).or(path) {
-                    joined.insert((a, b), u16::try_from(hops).unwrap_or(u16::MAX));
-                }
-            }
-        }
-        joined
-    }
-
-    /// The hops of the shortest path from one name to every other, where there is one (Dijkstra).
-    fn paths(&self, from: usize) -> Vec<Option<u32>> {
-        let mut best = vec![None; self.links.len()];
-        let mut queue = BinaryHeap::from([Reverse((0u32, from))]);
-        while let Some(Reverse((hops, at))) = queue.pop() {
-            if best[at].is_some() {
-                continue;
-            }
-            best[at] = Some(hops);
-            for (&next, &link) in self.links[at].iter().filter(|&(&next, _)| best[next].is_none()) {
-                queue.push(Reverse((hops.saturating_add(link), next)));
-            }
-        }
-        best
-    }
-
-    fn warn_unnamed(&self, members: &BTreeMap<Seat, Vec<&str>>, unjoined: u16) -> Option<String> {
-        let hosts = members.get(&Seat::Unnamed)?;
-        let rest = match members.len() {
-            1 => String::new(),
-            _ => format!(" and {unjoined} from the others"),
-        };
-        Some(format!(
-            "topology file {} does not name these hosts of the job: {}; \
-             they are taken to be one hop from each other{rest}",
-            self.path,
-            few(hosts)
-        ))
-    }
-
-    fn warn_unjoined(
-        &self,
-        members: &BTreeMap<Seat, Vec<&str>>,
-        joined: &BTreeMap<(Seat, Seat), u16>,
-        unjoined: u16,
-    ) -> Option<String> {
-        let named: Vec<_> = members.iter().filter(|&(&seat, _)| seat != Seat::Unnamed).collect();
-        let mut pairs = Vec::new();
-        let mut count = 0;
-        for (index, &(&a, hosts)) in named.iter().enumerate() {
-            for (_, others) in named[index + 1..].iter().filter(|&&(&b, _)| !joined.contains_key(&(a, b))) {
-                count += hosts.len() * others.len();
-                if pairs.len() < NAMED_MAX {
-                    pairs.push(format!("{} and {}", hosts[0], others[0]));
-                }
-            }
-        }
-        let more = match count - pairs.len() {
-            0 => String::new(),
-            more => format!(" ({more} more pairs)"),
-        };
-        (count > 0).then(|| {
-            format!(
-                "topology file {} joins these hosts of the job by no path and no distance: {}{more}; \
-                 they are taken to be {unjoined} hops apart",
-                self.path,
-                pairs.join(", ")
-            )
-        })
+        ["link", ..] => Err("link A B [HOPS] [RATE]".to_string()),
+        ["distance", ..] => Err("distance A B HOPS".to_string()),
+        _ => Err("link A B [HOPS] [RATE] or distance A B HOPS".to_string()),
     }
 }
 
-impl Seat {
-    /// The name to start paths from, and the hops to get there.
-    fn vertex(self) -> Option<(usize, u32)> {
-        match self {
-            Seat::Unnamed => None,
-            Seat::At(number) => Some((number, 0)),
-            Seat::Below { switch, hops } => Some((switch, hops)),
-        }
-    }
-}
+const RATE: &str = "a rate like 40gbit, 2.5gbit or 200mbit (a second)";
 
-/// A host name without its domain; a numeric address as it is.
-fn short(name: &str) -> &str {
-    if name.parse::<std::net::IpAddr>().is_ok() { name } else { name.split('.').next().unwrap_or(name) }
-}
-
-/// The first few, and how many more there are.
-fn few(hosts: &[&str]) -> String {
-    let named = hosts.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join(", ");
-    match hosts.len().saturating_sub(NAMED_MAX) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
+fn whole_hops(text: &str) -> Result<u32, String> {
+    Some(text)
+        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .filter(|hops| (1..=HOPS_MAX).contains(hops))
+        .ok_or_else(|| format!("a whole number of hops from 1 to {HOPS_MAX}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::NodeMap;
     use crate::units::{Hops, NodeId};
 
     /// The job's hosts, its hop table row by row above the diagonal, and the warnings.
     fn check(file: &str, hosts: &str, rows: &str) -> Vec<String> {
         let groups = hosts.split_whitespace().enumerate().map(|(rank, host)| (host.to_string(), rank as u64));
         let nodes = NodeMap::new(groups.collect());
-        let file = TopologyFile::parse("racks", file).unwrap();
-        let (topology, warnings) = file.distances(&nodes);
+        let (topology, warnings) = parse("racks", file).unwrap().topology(&nodes);
         let mut found = Vec::new();
         for a in nodes.nodes() {
             let row: Vec<String> = nodes
@@ -342,7 +137,7 @@ mod tests {
     fn shortest_paths() {
         for (file, hosts, rows) in [
             // Parallel cables, the shortest counts, in either order.
-            ("link a b 5\nlink b a 2\nlink a b 3", "a b", "2"),
+            ("link a b 5\nlink b a 2 1gbit\nlink a b 3", "a b", "2"),
             // A ring of four hosts, no switches.
             ("link a b\nlink b c\nlink c d\nlink d a", "a b c d", "1 2 1 | 1 2 | 1"),
             // Two ways, the longer in cables is the shorter in hops.
@@ -407,10 +202,12 @@ mod tests {
     #[test]
     fn bad_lines_are_shown() {
         for (line, expected) in [
-            ("node1 leaf1", "link A B [HOPS] or distance A B HOPS"),
-            ("Link a b", "link A B [HOPS] or distance A B HOPS"),
-            ("link a", "link A B [HOPS]"),
-            ("link a b 1 2", "link A B [HOPS]"),
+            ("node1 leaf1", "link A B [HOPS] [RATE] or distance A B HOPS"),
+            ("Link a b", "link A B [HOPS] [RATE] or distance A B HOPS"),
+            ("link a", "link A B [HOPS] [RATE]"),
+            ("link a b 1 2gbit 3", "link A B [HOPS] [RATE]"),
+            ("link a b 1 2", "a rate like 40gbit, 2.5gbit or 200mbit (a second)"),
+            ("link a b 0gbit", "a rate like 40gbit, 2.5gbit or 200mbit (a second)"),
             ("link a b one", "a whole number of hops from 1 to 1000"),
             ("link a b 0", "a whole number of hops from 1 to 1000"),
             ("link a b 1001", "a whole number of hops from 1 to 1000"),
@@ -421,7 +218,7 @@ mod tests {
             ("distance q p 3", "one distance for this pair, which line 2 gave"),
         ] {
             let text = format!("link x y # fine\ndistance p q 4\n\n  {line}  \nlink bad");
-            let error = TopologyFile::parse("a/racks", &text).unwrap_err().to_string();
+            let error = parse("a/racks", &text).unwrap_err().to_string();
             assert_eq!(
                 error,
                 format!("topology file a/racks, line 4: expected {expected}, found \"{line}\"")
@@ -472,7 +269,7 @@ mod tests {
             let farthest = (0..hosts).flat_map(|a| table[a][..hosts].iter().flatten()).max();
             let unjoined = farthest.unwrap_or(&0) + 1;
             let nodes = NodeMap::new((0..hosts).map(|host| (format!("n{host}"), 0)).collect());
-            let (topology, warnings) = TopologyFile::parse("racks", &text).unwrap().distances(&nodes);
+            let (topology, warnings) = parse("racks", &text).unwrap().topology(&nodes);
             let mut open = false;
             for (a, row) in table.iter().enumerate().take(hosts) {
                 for b in (0..hosts).filter(|&b| b != a) {

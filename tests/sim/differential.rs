@@ -10,12 +10,15 @@ use tatpio::error::Error;
 use tatpio::hints::Hints;
 use tatpio::memory::Memory;
 use tatpio::plan::{Access, View};
-use tatpio::stats::{CallStats, Path};
+use tatpio::stats::{CallStats, Path, Plan};
 use tatpio::units::{ByteRange, Rank};
 use tatpio_model::{Case, Limits, Model, OpKind, from_env, generate, simplify};
 
 /// How many cases a run checks, unless `TATPIO_CASES` says otherwise.
 const CASES: u64 = 10_000;
+
+/// The assignments of stripes.
+const STRIPED: [&str; 2] = ["stripes", "automatic"];
 
 /// What the cases of a run went through, so that a generator which stops reaching a part of the engine is noticed.
 #[derive(Default)]
@@ -26,6 +29,9 @@ struct Reached {
     several_nodes: AtomicU64,
     several_rounds: AtomicU64,
     holes: AtomicU64,
+    kept: AtomicU64,
+    same_matrix: AtomicU64,
+    stripes: AtomicU64,
 }
 
 impl Reached {
@@ -38,6 +44,9 @@ impl Reached {
             (&self.several_nodes, two_phase && stats.nodes > 1),
             (&self.several_rounds, stats.rounds > 2),
             (&self.holes, two_phase && stats.holes > 0),
+            (&self.kept, stats.plan == Some(Plan::Kept)),
+            (&self.same_matrix, stats.plan == Some(Plan::SameMatrix)),
+            (&self.stripes, two_phase && stats.nodes > 1 && STRIPED.contains(&stats.assign.as_str())),
         ];
         for (counter, _) in reached.into_iter().filter(|(_, reached)| *reached) {
             counter.fetch_add(1, Ordering::Relaxed);
@@ -53,6 +62,9 @@ impl Reached {
             ("several nodes", &self.several_nodes, 20),
             ("several rounds", &self.several_rounds, 20),
             ("holes", &self.holes, 20),
+            ("kept plans", &self.kept, 20),
+            ("kept assignments", &self.same_matrix, 200),
+            ("stripes", &self.stripes, 2000000),
         ];
         for (name, counter, one_in) in parts {
             let count = counter.load(Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 mod differential;
 mod faults;
+mod kept;
 mod pattern;
 mod scale;
 mod types;

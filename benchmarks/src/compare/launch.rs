@@ -1,6 +1,7 @@
 //! One mpirun under a time limit, and what it reported.
 
 use super::INTERRUPTED;
+use super::fabric::Fabric;
 use super::options::{Case, Emulated, Options};
 use super::peers::{Mpi, Peer};
 use super::statistics::{self, CallStatistics};
@@ -10,7 +11,8 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read, Seek};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -25,6 +27,8 @@ pub struct Run<'a> {
     pub case: &'a Case,
     /// What it runs under.
     pub peer: &'static Peer,
+    /// The value of tatpio's hint `tatpio_assign`, if any.
+    pub assign: Option<&'a str>,
     /// The file it writes; one that is there is removed first.
     pub file: &'a Path,
     /// Whether the file stays.
@@ -48,6 +52,10 @@ pub struct Outcome {
     pub write_calls: Vec<CallStatistics>,
     /// Likewise for the calls that read.
     pub read_calls: Vec<CallStatistics>,
+    /// What tatpio warned of, each once.
+    pub warnings: Vec<String>,
+    /// Whether it had to be ended: it hung after its work, in MPI_Finalize.
+    pub ended: bool,
 }
 
 /// Why a run found nothing.
@@ -81,26 +89,35 @@ impl fmt::Display for RunError {
     }
 }
 
-/// Where the programs and libraries are, and how long a run may take.
+/// How long a run on a fabric may take to end after it has reported. MPICH 4.0.2 over UCX's TCP hangs in
+/// MPI_Finalize in up to half the runs there: ranks that are through wait in a barrier that does not move the
+/// data of others. All files are closed by then.
+const FINALIZE_LIMIT: Duration = Duration::from_secs(1);
+
+/// Where the programs and libraries are, where they run, and how long a run may take.
 #[derive(Debug)]
 pub struct Launcher {
     target: PathBuf,
     mpiruns: Vec<(Mpi, PathBuf)>,
     time_limit: u64,
+    fabric: Option<Fabric>,
 }
 
 impl Launcher {
     /// Looks for everything that the peers need.
     ///
     /// Errors: something is missing; the text says what, and what would make it.
-    pub fn new(options: &Options, peers: &[&Peer]) -> Result<Launcher, String> {
+    pub fn new(options: &Options, peers: &[&Peer], fabric: Option<Fabric>) -> Result<Launcher, String> {
+        if let Some(peer) = peers.iter().find(|peer| fabric.is_some() && peer.mpi != Mpi::Mpich) {
+            return Err(format!("{} does not run on a fabric: MPICH's peers do", peer.name));
+        }
         let target = match &options.target {
             Some(target) => {
                 fs::canonicalize(target).map_err(|error| format!("{}: {error}", target.display()))?
             }
             None => own_target_directory()?,
         };
-        let mut launcher = Launcher { target, mpiruns: Vec::new(), time_limit: options.time_limit };
+        let mut launcher = Launcher { target, mpiruns: Vec::new(), time_limit: options.time_limit, fabric };
         for mpi in [Mpi::Mpich, Mpi::OpenMpi] {
             if peers.iter().any(|peer| peer.mpi == mpi) {
                 launcher.mpiruns.push((mpi, find_mpirun(mpi, options)?));
@@ -138,8 +155,11 @@ impl Launcher {
                 _ => (),
             }
         }
-        let limit = Duration::from_secs(self.time_limit);
-        let finished = match run_under_limit(&words, limit) {
+        let limits = Limits {
+            whole: Duration::from_secs(self.time_limit),
+            after_report: run.case.order.is_some().then_some(FINALIZE_LIMIT),
+        };
+        let finished = match run_under_limit(&words, &limits) {
             Ok(finished) => finished,
             Err(error) => return Err(failed(error.to_string())),
         };
@@ -148,13 +168,18 @@ impl Launcher {
             End::OverTime => return Err(RunError::Hung { command, seconds: self.time_limit }),
             End::Interrupted => return Err(RunError::Interrupted),
         };
-        if !status.success() {
+        if status.is_some_and(|status| !status.success()) {
+            let status = status.map(|status| status.to_string()).unwrap_or_default();
             return Err(failed(format!("{status}\n{}", last_lines(&errors, &output))));
         }
         let report = read_report(&output).map_err(failed)?;
+        if report.doubles_wrong > 0 {
+            return Err(failed(format!("{} doubles wrong\n{errors}", report.doubles_wrong)));
+        }
         let calls = if run.peer.tatpio { statistics::read(&statistics).map_err(failed)? } else { Vec::new() };
         let (write_calls, read_calls) = statistics::measured(calls, run.passes, report.steps);
-        Ok(Outcome { command, report, write_calls, read_calls })
+        let (warnings, ended) = (warnings(&errors), status.is_none());
+        Ok(Outcome { command, report, write_calls, read_calls, warnings, ended })
     }
 
     /// The command as it can be given again after the temporary directory of `file` is gone: with the files
@@ -172,8 +197,13 @@ impl Launcher {
         let Run { case, peer, .. } = run;
         let mpirun = self.mpiruns.iter().find(|(mpi, _)| *mpi == peer.mpi).map(|(_, path)| path);
         let mpirun = mpirun.expect("looked up for every peer");
-        let mut words = vec![path_text(mpirun)];
+        let fabric = self.fabric.as_ref().zip(case.order.as_ref());
+        let mut words = fabric.map_or(Vec::new(), |(fabric, order)| fabric.enter(order, case.ranks));
+        words.push(path_text(mpirun));
         words.extend(peer.mpi.launch_arguments(case.ranks));
+        if let Some((fabric, order)) = fabric {
+            words.extend(fabric.launch_arguments(order, case.ranks));
+        }
         words.extend(peer.arguments.iter().map(|&argument| argument.to_owned()));
         for (name, value) in self.variables(run, statistics) {
             words.extend(peer.mpi.variable(&name, &value));
@@ -186,6 +216,9 @@ impl Launcher {
         case.hints.0.iter().for_each(|(key, value)| option("--hint", format!("{key}={value}")));
         peer.hints.iter().for_each(|(key, value)| option("--hint", format!("{key}={value}")));
         case.scatter.iter().for_each(|seed| option("--scatter", seed.to_string()));
+        if let Some((fabric, _)) = fabric {
+            words.extend(["--probe".to_owned(), fabric.probe()]);
+        }
         words.extend(run.keep.then(|| "--keep".to_owned()));
         words.extend_from_slice(run.arguments);
         words.push("--json".to_owned());
@@ -197,6 +230,8 @@ impl Launcher {
         let Run { case, peer, .. } = run;
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let mut variables: Vec<(String, String)> = peer.environment.iter().map(own).collect();
+        let fabric = self.fabric.as_ref().filter(|_| case.order.is_some());
+        variables.extend(fabric.into_iter().flat_map(Fabric::variables));
         if !peer.preload.is_empty() {
             let files: Vec<String> =
                 peer.preload.iter().map(|name| path_text(&self.built(peer.mpi, name))).collect();
@@ -207,6 +242,12 @@ impl Launcher {
             if let Some(Emulated { nodes, topology }) = run.emulated {
                 let ranks = case.ranks / nodes;
                 hints.push_str(&format!(";tatpio_node_ranks={ranks};tatpio_topology={topology}"));
+            }
+            if let Some(assign) = run.assign {
+                hints.push_str(&format!(";tatpio_assign={assign}"));
+            }
+            if let Some(fabric) = fabric {
+                hints.push_str(&format!(";{}", fabric.topology_hint()));
             }
             variables.push(("TATPIO_HINTS".to_owned(), hints));
         }
@@ -255,6 +296,22 @@ fn last_lines(errors: &str, output: &str) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
+/// What tatpio warned of, each once: every rank may say it.
+fn warnings(errors: &str) -> Vec<String> {
+    let mut lines: Vec<String> =
+        errors.lines().filter(|line| line.starts_with("tatpio: ")).map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// How long a command may run.
+struct Limits {
+    whole: Duration,
+    /// From its report on, if that has a limit of its own.
+    after_report: Option<Duration>,
+}
+
 /// How a command ended.
 enum End {
     Finished(Finished),
@@ -263,15 +320,16 @@ enum End {
 }
 
 struct Finished {
-    status: ExitStatus,
+    /// None if it had reported and was then ended.
+    status: Option<ExitStatus>,
     output: String,
     errors: String,
 }
 
 /// Runs a command with its output in files, so that no pipe can fill up, and in a process group of its own,
 /// so that it can be ended with all its children.
-fn run_under_limit(words: &[String], limit: Duration) -> io::Result<End> {
-    let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
+fn run_under_limit(words: &[String], limits: &Limits) -> io::Result<End> {
+    let (output, errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = Command::new(&words[0])
         .args(&words[1..])
         .env_remove("LD_PRELOAD")
@@ -282,23 +340,40 @@ fn run_under_limit(words: &[String], limit: Duration) -> io::Result<End> {
         .process_group(0)
         .spawn()?;
     let start = Instant::now();
+    let mut reported: Option<Instant> = None;
     loop {
         if let Some(status) = child.wait_timeout(Duration::from_millis(100))? {
-            let (output, errors) = (text_of(&mut output)?, text_of(&mut errors)?);
-            return Ok(End::Finished(Finished { status, output, errors }));
+            let (output, errors) = (text_of(&output)?, text_of(&errors)?);
+            return Ok(End::Finished(Finished { status: Some(status), output, errors }));
         }
         let interrupted = INTERRUPTED.load(Ordering::Relaxed);
-        if interrupted || start.elapsed() > limit {
+        if let (Some(limit), false) = (limits.after_report, interrupted) {
+            if reported.is_none() && has_report(&text_of(&output)?) {
+                reported = Some(Instant::now());
+            }
+            if reported.is_some_and(|reported| reported.elapsed() > limit) {
+                let (output, errors) = (text_of(&output)?, text_of(&errors)?);
+                end(&mut child)?;
+                return Ok(End::Finished(Finished { status: None, output, errors }));
+            }
+        }
+        if interrupted || start.elapsed() > limits.whole {
             end(&mut child)?;
             return Ok(if interrupted { End::Interrupted } else { End::OverTime });
         }
     }
 }
 
-fn text_of(file: &mut fs::File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
+/// Whether the last line is a report, and whole.
+fn has_report(output: &str) -> bool {
+    output.ends_with('\n') && read_report(output).is_ok()
+}
+
+/// All that is in the file now. The place where the command writes on, which it shares with us, stays.
+fn text_of(file: &fs::File) -> io::Result<String> {
+    let length = usize::try_from(file.metadata()?.len()).expect("an output fits in memory");
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, 0)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -320,7 +395,8 @@ mod tests {
     use super::*;
 
     fn run(script: &str, limit: Duration) -> End {
-        run_under_limit(&["sh", "-c", script].map(String::from), limit).unwrap()
+        let limits = Limits { whole: limit, after_report: None };
+        run_under_limit(&["sh", "-c", script].map(String::from), &limits).unwrap()
     }
 
     #[test]
@@ -329,7 +405,7 @@ mod tests {
             panic!("not finished");
         };
         let Finished { status, output, errors } = finished;
-        assert_eq!((status.code(), &output[..], &errors[..]), (Some(3), "out\n", "err\n"));
+        assert_eq!((status.unwrap().code(), &output[..], &errors[..]), (Some(3), "out\n", "err\n"));
     }
 
     #[test]
@@ -338,6 +414,12 @@ mod tests {
         let end = run("trap '' TERM; tail -f /dev/null & wait", Duration::ZERO);
         assert!(matches!(end, End::OverTime));
         assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn warnings_are_said_once() {
+        let errors = "tatpio: warning: b\nother\ntatpio: warning: a\ntatpio: warning: b\n";
+        assert_eq!(warnings(errors), ["tatpio: warning: a", "tatpio: warning: b"]);
     }
 
     #[test]

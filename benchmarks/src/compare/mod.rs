@@ -4,16 +4,22 @@
 //! ```text
 //! options     the command line: cases, hints, peers
 //! peers       the peers, as a table
+//! fabric      which hosts of a fabric of ci/fabric get which ranks
 //! launch      one mpirun under a time limit
+//! links       what crossed the links of a fabric
 //! statistics  what tatpio says of its collective calls
 //! results     runs -> medians, ratios, shares
 //! tables      results as text
+//! network     the tables of a fabric
 //! raw         every run as a line of CSV
 //! machine     what the figures were measured on
 //! ```
 
+mod fabric;
 mod launch;
+mod links;
 mod machine;
+mod network;
 mod options;
 mod peers;
 mod raw;
@@ -22,11 +28,12 @@ mod statistics;
 mod tables;
 
 use clap::Parser;
+use fabric::Fabric;
 use indicatif::{ProgressBar, ProgressStyle};
 use launch::{Launcher, Run, RunError};
 use machine::{Machine, Moment};
-use options::{Case, Options};
-use peers::Peer;
+use options::{Case, Hints, Options};
+use peers::Contender;
 use results::{Agreement, CaseResult, Comparison, PeerResult};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -60,17 +67,21 @@ pub fn main() -> ExitCode {
 
 fn compare(options: &Options) -> Result<Comparison, String> {
     let peers = options.chosen_peers()?;
-    let launcher = Launcher::new(options, &peers)?;
     let directory = options.working_directory()?;
-    let machine = Machine::look(directory.path());
+    let fabric = options.fabric(directory.path())?;
     let (cases, emulated) = (options.timed_cases(), options.emulated_cases()?);
-    let session = Session {
-        options,
-        peers: &peers,
-        launcher,
-        directory: directory.path(),
-        bar: progress_bar(steps(options, &peers, cases.len(), emulated.len())),
-    };
+    let mut notes = options.notes.clone();
+    if let Some(fabric) = &fabric {
+        notes.extend(fabric_notes(fabric, &cases)?);
+    }
+    let launcher = Launcher::new(options, &peers, fabric)?;
+    let machine = Machine::look(directory.path());
+    let contenders = Contender::all(&peers, &options.assignments());
+    let mut session =
+        Session { options, contenders, launcher, directory: directory.path(), bar: ProgressBar::hidden() };
+    notes.extend(session.skip_refused()?);
+    session.bar = progress_bar(session.steps(cases.len(), emulated.len()));
+    let session = session;
     let cases = cases.into_iter().map(|case| session.run_case(case)).collect();
     let emulated = emulated.into_iter().flat_map(|case| session.run_emulated(&case)).collect();
     session.bar.finish_and_clear();
@@ -78,14 +89,22 @@ fn compare(options: &Options) -> Result<Comparison, String> {
         return Err("interrupted".to_owned());
     }
     let command = shell_words::join(std::env::args());
-    Ok(Comparison { machine, command, notes: options.notes.clone(), cases, emulated })
+    Ok(Comparison { machine, command, notes, cases, emulated })
 }
 
-/// How many runs the bar counts.
-fn steps(options: &Options, peers: &[&Peer], cases: usize, emulated: usize) -> u64 {
-    let measured = cases * peers.len() * (1 + usize::try_from(options.repeat).unwrap_or(0));
-    let counted = emulated * peers.iter().filter(|peer| peer.tatpio).count();
-    u64::try_from(measured + counted).unwrap_or(u64::MAX)
+/// What the fabric is, and who sits where on it.
+///
+/// Errors: a case that does not fit.
+fn fabric_notes(fabric: &Fabric, cases: &[Case]) -> Result<Vec<String>, String> {
+    let mut notes = vec![format!("fabric: {}", fabric.about)];
+    for case in cases {
+        let order = case.order.as_ref().expect("every case on a fabric has an order");
+        let places = fabric.places(order, case.ranks).map_err(|error| format!("{case}: {error}"))?;
+        if !notes.contains(&places) {
+            notes.push(places);
+        }
+    }
+    Ok(notes)
 }
 
 fn progress_bar(steps: u64) -> ProgressBar {
@@ -115,25 +134,72 @@ fn report(options: &Options, comparison: &Comparison) -> ExitCode {
 /// What every case needs.
 struct Session<'a> {
     options: &'a Options,
-    peers: &'a [&'static Peer],
+    contenders: Vec<Contender>,
     launcher: Launcher,
     directory: &'a Path,
     bar: ProgressBar,
 }
 
 impl Session<'_> {
+    /// How many runs the bar counts.
+    fn steps(&self, cases: usize, emulated: usize) -> u64 {
+        let repeat = usize::try_from(self.options.repeat).unwrap_or(0);
+        let warming = usize::from(self.options.fabric.is_none());
+        let measured = cases * self.contenders.len() * (warming + repeat);
+        let counted = emulated * self.contenders.iter().filter(|contender| contender.peer.tatpio).count();
+        u64::try_from(measured + counted).unwrap_or(u64::MAX)
+    }
+
+    /// Leaves out the assignments that the library does not know, and says so: it would warn, and use its
+    /// default, and the figures would bear the wrong name.
+    ///
+    /// Errors: a run that says what hints are in use failed, or no contender is left to compare with.
+    fn skip_refused(&mut self) -> Result<Vec<String>, String> {
+        let mut notes = Vec::new();
+        let case =
+            Case { program: "cube", ranks: 1, size: 2, scatter: None, hints: Hints::default(), order: None };
+        let mut kept = Vec::new();
+        for (at, contender) in self.contenders.iter().enumerate() {
+            let mut refused = None;
+            if let Some(assign) = &contender.assign {
+                let file = self.file(contender);
+                let run = Run { file: &file, keep: false, arguments: &[], ..self.run(&case, at) };
+                let outcome = self.launcher.launch(&run).map_err(|error| error.to_string())?;
+                let used = outcome.report.hints_in_use.get("tatpio_assign").cloned().unwrap_or_default();
+                refused = (used != *assign).then_some(used);
+            }
+            match refused {
+                None => kept.push(contender.clone()),
+                Some(used) => {
+                    let name = contender.name();
+                    let note = format!("skipped: {name}: the library refuses it and would use {used:?}");
+                    eprintln!("compare: {note}");
+                    notes.push(note);
+                }
+            }
+        }
+        if kept.is_empty() {
+            return Err("every assignment was refused".to_owned());
+        }
+        self.contenders = kept;
+        Ok(notes)
+    }
+
     /// Compares the files of all peers, then measures the peers in turn, each repetition in the opposite
     /// order of the one before, so that a machine that slows down or speeds up favours nobody.
     fn run_case(&self, case: Case) -> CaseResult {
         let begin = Moment::now();
-        let mut results: Vec<PeerResult> = self.peers.iter().map(|peer| PeerResult::new(peer.name)).collect();
-        let agreement = self.compare_files(&case, &mut results);
-        for repetition in 0..self.options.repeat {
-            let forwards = 0..self.peers.len();
+        let mut results: Vec<PeerResult> =
+            self.contenders.iter().map(|one| PeerResult::new(&one.name())).collect();
+        // On a fabric a run takes seconds and a warm machine changes little: there the first repetition counts.
+        let first_counts = case.order.is_some();
+        let agreement = self.compare_files(&case, &mut results, first_counts);
+        for repetition in u32::from(first_counts)..self.options.repeat {
+            let forwards = 0..self.contenders.len();
             let order: Vec<usize> =
                 if repetition % 2 == 0 { forwards.collect() } else { forwards.rev().collect() };
             for at in order {
-                let file = self.file(self.peers[at]);
+                let file = self.file(&self.contenders[at]);
                 let run =
                     Run { file: &file, keep: false, passes: self.options.passes, ..self.run(&case, at) };
                 self.launch(&run, &mut results[at], true);
@@ -148,12 +214,14 @@ impl Session<'_> {
         result
     }
 
-    /// What all runs of a case under a peer have in common.
-    fn run<'a>(&'a self, case: &'a Case, peer: usize) -> Run<'a> {
+    /// What all runs of a case under a contender have in common.
+    fn run<'a>(&'a self, case: &'a Case, contender: usize) -> Run<'a> {
         let arguments = &self.options.program_arguments[..];
+        let contender = &self.contenders[contender];
         Run {
             case,
-            peer: self.peers[peer],
+            peer: contender.peer,
+            assign: contender.assign.as_deref(),
             file: Path::new(""),
             keep: true,
             passes: 1,
@@ -162,21 +230,22 @@ impl Session<'_> {
         }
     }
 
-    fn file(&self, peer: &Peer) -> PathBuf {
-        self.directory.join(format!("{}.dat", peer.name))
+    fn file(&self, contender: &Contender) -> PathBuf {
+        self.directory.join(format!("{}.dat", contender.name().replace(' ', "-")))
     }
 
-    /// Has every peer write the file once, and compares all with the first, byte by byte. Not measured: the
-    /// machine warms up.
-    fn compare_files(&self, case: &Case, results: &mut [PeerResult]) -> Agreement {
-        let mut written: Vec<(&str, PathBuf)> = Vec::new();
+    /// Has every peer write the file once, and compares all with the first, byte by byte. Unless `measured`
+    /// the machine only warms up.
+    fn compare_files(&self, case: &Case, results: &mut [PeerResult], measured: bool) -> Agreement {
+        let passes = if measured { self.options.passes } else { 1 };
+        let mut written: Vec<(String, PathBuf)> = Vec::new();
         for (at, result) in results.iter_mut().enumerate() {
-            let file = self.file(self.peers[at]);
-            if self.launch(&Run { file: &file, ..self.run(case, at) }, result, false) {
-                written.push((self.peers[at].name, file));
+            let file = self.file(&self.contenders[at]);
+            if self.launch(&Run { file: &file, passes, ..self.run(case, at) }, result, measured) {
+                written.push((self.contenders[at].name(), file));
             }
         }
-        let agreement = agreement(&written, self.peers.len());
+        let agreement = agreement(&written, self.contenders.len());
         for (_, file) in written {
             // It may be gone already; what matters is that the next run finds none, and that one says so if
             // it does.
@@ -188,9 +257,9 @@ impl Session<'_> {
     /// Runs a case over pretended nodes under every tatpio peer, once, for the hop-bytes it counts.
     fn run_emulated(&self, (case, emulated): &(Case, options::Emulated)) -> Vec<CaseResult> {
         let mut all = Vec::new();
-        for at in (0..self.peers.len()).filter(|&at| self.peers[at].tatpio) {
-            let mut result = PeerResult::new(self.peers[at].name);
-            let file = self.file(self.peers[at]);
+        for at in (0..self.contenders.len()).filter(|&at| self.contenders[at].peer.tatpio) {
+            let mut result = PeerResult::new(&self.contenders[at].name());
+            let file = self.file(&self.contenders[at]);
             let run = Run { file: &file, keep: false, emulated: Some(emulated), ..self.run(case, at) };
             self.launch(&run, &mut result, true);
             all.push(CaseResult::new(case.clone(), Agreement::Single, vec![result]));
@@ -203,7 +272,8 @@ impl Session<'_> {
         if INTERRUPTED.load(Ordering::Relaxed) {
             return false;
         }
-        self.bar.set_message(format!("{} under {}", run.case, run.peer.name));
+        let assign = run.assign.unwrap_or_default();
+        self.bar.set_message(format!("{} under {} {assign}", run.case, run.peer.name));
         let mut attempt = self.launcher.launch(run);
         if let Err(error @ RunError::Hung { .. }) = &attempt {
             // MPICH over UCX hangs in MPI_Init or MPI_Finalize now and then; once is put down to that, and
@@ -215,6 +285,9 @@ impl Session<'_> {
         self.bar.inc(1);
         match attempt {
             Ok(outcome) => {
+                result.warnings.extend_from_slice(&outcome.warnings);
+                result.warnings.sort_unstable();
+                result.warnings.dedup();
                 if measured {
                     result.runs.push(outcome);
                 }
@@ -230,7 +303,7 @@ impl Session<'_> {
 }
 
 /// Whether all files hold the same bytes; `expected` is how many files there should be.
-fn agreement(written: &[(&str, PathBuf)], expected: usize) -> Agreement {
+fn agreement(written: &[(String, PathBuf)], expected: usize) -> Agreement {
     let Some(((first_name, first), others)) = written.split_first() else {
         return Agreement::Missing;
     };
@@ -238,7 +311,7 @@ fn agreement(written: &[(&str, PathBuf)], expected: usize) -> Agreement {
         match first_difference(first, other) {
             Ok(None) => (),
             Ok(Some(byte)) => {
-                return Agreement::Differ { peers: [(*first_name).to_owned(), (*name).to_owned()], byte };
+                return Agreement::Differ { peers: [first_name.clone(), name.clone()], byte };
             }
             Err(error) => {
                 eprintln!("compare: the files of {first_name} and {name} could not be compared: {error}");

@@ -1,5 +1,6 @@
 //! The command line of `compare`.
 
+use super::fabric::{Fabric, Order};
 use super::peers::{self, Peer};
 use crate::options::key_value;
 use clap::{Parser, value_parser};
@@ -75,6 +76,30 @@ pub struct Options {
     #[arg(long = "emulated-case", value_name = "CASE", value_parser = parse_cases)]
     emulated: Vec<Cases>,
 
+    /// Run on the hosts of the fabric that SCRIPT (`ci/fabric up`) has made, and read the bytes of every link
+    /// around the calls; needs root, MPICH's peers only
+    #[arg(long, value_name = "SCRIPT", num_args = 0..=1, require_equals = true, conflicts_with = "emulate")]
+    #[arg(default_missing_value = "ci/fabric")]
+    pub fabric: Option<PathBuf>,
+
+    /// On which hosts of the fabric the ranks sit: in-order, scattered:SEED, or hosts:N,N.. (by number, in rank
+    /// order); each order given runs all the cases once more [default: in-order]
+    #[arg(long = "order", value_name = "ORDER", requires = "fabric")]
+    orders: Vec<Order>,
+
+    /// Successive ranks that share a host of the fabric [default: as few as fit]
+    #[arg(long, value_name = "COUNT", requires = "fabric", value_parser = value_parser!(u32).range(1..))]
+    ranks_per_host: Option<u32>,
+
+    /// What tatpio is told of the fabric [default: what `ci/fabric topology` prints]
+    #[arg(long, value_name = "FILE", requires = "fabric")]
+    fabric_topology: Option<PathBuf>,
+
+    /// Run tatpio once with each of these values of its hint tatpio_assign; those that it refuses are skipped
+    /// [default: rank_order,locality,hop_bytes,bottleneck,stripes,automatic with --fabric, else its own default]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    assign: Vec<String>,
+
     /// Print one JSON object, every run in it, instead of tables
     #[arg(long)]
     pub json: bool,
@@ -105,6 +130,8 @@ pub struct Case {
     pub scatter: Option<u64>,
     /// Hints that every peer gets.
     pub hints: Hints,
+    /// The order of the hosts, on a fabric.
+    pub order: Option<Order>,
 }
 
 impl fmt::Display for Case {
@@ -112,6 +139,9 @@ impl fmt::Display for Case {
         write!(f, "{} N={} on {} ranks", self.program, self.size, self.ranks)?;
         if let Some(seed) = self.scatter {
             write!(f, " scattered by {seed}")?;
+        }
+        if let Some(order) = &self.order {
+            write!(f, " {order}")?;
         }
         if self.hints.0.is_empty() { Ok(()) } else { write!(f, " with {}", self.hints) }
     }
@@ -160,7 +190,7 @@ fn parse_cases(text: &str) -> Result<Cases, String> {
     for &count in ranks.iter().filter(|_| program == "btio") {
         crate::partition::btio(size, u64::from(count), 0).map_err(|error| error.to_string())?;
     }
-    let case = |ranks| Case { program, ranks, size, scatter, hints: Hints::default() };
+    let case = |ranks| Case { program, ranks, size, scatter, hints: Hints::default(), order: None };
     Ok(Cases(ranks.into_iter().map(case).collect()))
 }
 
@@ -188,16 +218,47 @@ fn given_or(given: &[Cases], default: &[&str]) -> Vec<Case> {
 }
 
 impl Options {
-    /// Every case with every set of hints.
+    /// Every case with every set of hints, in every order of the hosts.
     pub fn timed_cases(&self) -> Vec<Case> {
         let none = [Hints::default()];
         let sets = if self.hints.is_empty() { &none[..] } else { &self.hints };
         let cases = given_or(&self.cases, &["cube:1,2,4,8:256", "btio:1,4,9:256"]);
-        let with = |hints: &Hints| {
-            let hints = hints.clone();
-            cases.iter().map(move |case| Case { hints: hints.clone(), ..case.clone() }).collect::<Vec<_>>()
+        let mut all = Vec::new();
+        for order in self.orders() {
+            for hints in sets {
+                let case = |case: &Case| Case { hints: hints.clone(), order: order.clone(), ..case.clone() };
+                all.extend(cases.iter().map(case));
+            }
+        }
+        all
+    }
+
+    /// The orders of the hosts; one that is none without a fabric.
+    fn orders(&self) -> Vec<Option<Order>> {
+        match (&self.fabric, &self.orders[..]) {
+            (None, _) => vec![None],
+            (Some(_), []) => vec![Some(Order::Natural)],
+            (Some(_), orders) => orders.iter().cloned().map(Some).collect(),
+        }
+    }
+
+    /// The assignments that tatpio runs with; none for its own default.
+    pub fn assignments(&self) -> Vec<String> {
+        const ALL: [&str; 6] = ["rank_order", "locality", "hop_bytes", "bottleneck", "stripes", "automatic"];
+        if self.assign.is_empty() && self.fabric.is_some() {
+            return ALL.map(String::from).to_vec();
+        }
+        self.assign.clone()
+    }
+
+    /// The fabric, if one was asked for; it leaves a file in `directory`.
+    ///
+    /// Errors: see [`Fabric::look`].
+    pub fn fabric(&self, directory: &Path) -> Result<Option<Fabric>, String> {
+        let look = |script: &PathBuf| {
+            Fabric::look(script, self.ranks_per_host, self.fabric_topology.as_deref(), directory)
         };
-        sets.iter().flat_map(with).collect()
+        self.fabric.as_ref().map(look).transpose()
     }
 
     /// Every emulated case on every emulated cluster; none without `--emulate`.
@@ -281,6 +342,24 @@ mod tests {
             format!("cube N=8 on 2 ranks {with}"),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn orders_of_a_fabric_multiply_the_cases() {
+        let case = "--case=cube:4:8";
+        let found = |more: &[&str]| {
+            let options = Options::parse_from(["compare", case].iter().chain(more));
+            let cases: Vec<String> = options.timed_cases().iter().map(Case::to_string).collect();
+            (cases, options.fabric, options.assign.len())
+        };
+        let script = Some(PathBuf::from("ci/fabric"));
+        let expected = ["cube N=8 on 4 ranks in-order".to_owned()].to_vec();
+        assert_eq!(found(&["--fabric"]), (expected, script, 0));
+        let (cases, script, assignments) =
+            found(&["--fabric=x", "--order=scattered:2", "--order=hosts:1,0,2,3", "--assign=a,b"]);
+        let expected = ["cube N=8 on 4 ranks scattered:2", "cube N=8 on 4 ranks hosts:1,0,2,3"];
+        assert_eq!((&cases[..], script, assignments), (&expected.map(String::from)[..], Some("x".into()), 2));
+        assert!(Options::try_parse_from(["compare", "--order=in-order"]).is_err());
     }
 
     #[test]

@@ -84,6 +84,39 @@ const PLAIN: Peer = Peer {
     tatpio: false,
 };
 
+/// A peer as it is measured: tatpio may be, once with each of several assignments.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// The peer.
+    pub peer: &'static Peer,
+    /// The value of tatpio's hint `tatpio_assign`; its default if none.
+    pub assign: Option<String>,
+}
+
+impl Contender {
+    /// Every peer, and those with tatpio once with each of the assignments, if there are any.
+    pub fn all(peers: &[&'static Peer], assignments: &[String]) -> Vec<Contender> {
+        let mut all = Vec::new();
+        for &peer in peers {
+            if peer.tatpio && !assignments.is_empty() {
+                let with = |assign: &String| Contender { peer, assign: Some(assign.clone()) };
+                all.extend(assignments.iter().map(with));
+            } else {
+                all.push(Contender { peer, assign: None });
+            }
+        }
+        all
+    }
+
+    /// The name in the tables.
+    pub fn name(&self) -> String {
+        match &self.assign {
+            Some(assign) => format!("{} {assign}", self.peer.name),
+            None => self.peer.name.to_owned(),
+        }
+    }
+}
+
 /// All peers.
 pub const PEERS: [Peer; 5] = [
     Peer { name: "romio", about: "the ROMIO inside MPICH", preload: &["yield.so"], ..PLAIN },
@@ -136,6 +169,17 @@ pub fn list() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn assignments_multiply_tatpio() {
+        let peers = [by_name("romio").unwrap(), by_name("tatpio").unwrap()];
+        let names = |assignments: &[&str]| {
+            let assignments: Vec<String> = assignments.iter().map(|&name| name.to_owned()).collect();
+            Contender::all(&peers, &assignments).iter().map(Contender::name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["romio", "tatpio"]);
+        assert_eq!(names(&["locality", "stripes"]), ["romio", "tatpio locality", "tatpio stripes"]);
+    }
 
     #[test]
     fn names_are_unique() {

@@ -1,6 +1,7 @@
 //! Every pass of every run as a line of CSV, below what it was measured on.
 
 use super::launch::Outcome;
+use super::links::Load;
 use super::results::{CaseResult, Comparison, Direction};
 use super::statistics::{CallStatistics, Seconds};
 use crate::report::Pass;
@@ -9,8 +10,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A line. The figures from `nodes` on are tatpio's own, and empty under another peer; hop-bytes are those of
-/// one call.
+/// A line. The figures from `nodes` to `hop_bytes_assigned` are tatpio's own, and empty under another peer;
+/// hop-bytes are those of one call. Those after them are a fabric's: what the links carried in the pass.
 #[derive(Serialize)]
 struct Line<'a> {
     program: &'a str,
@@ -47,6 +48,13 @@ struct Line<'a> {
     hop_bytes_rank_order: Option<f64>,
     hop_bytes_locality: Option<f64>,
     hop_bytes_tatp: Option<f64>,
+    hop_bytes_assigned: Option<f64>,
+    order: Option<String>,
+    ended: bool,
+    links_bytes: Option<f64>,
+    busiest_link: Option<String>,
+    busiest_bytes: Option<f64>,
+    busiest_seconds: Option<f64>,
 }
 
 /// A run and where it belongs.
@@ -106,6 +114,8 @@ fn line<'a>(
     let call = calls.last();
     let seconds = call.map(|_| Seconds::sum(calls));
     let hop_bytes = |assignment| call.and_then(|call| call.hop_bytes_of(assignment));
+    let load = Load::of_pass(pass);
+    let busiest = load.as_ref().map(|load| &load.busiest);
     Line {
         program: case.program,
         ranks: case.ranks,
@@ -141,5 +151,12 @@ fn line<'a>(
         hop_bytes_rank_order: hop_bytes("rank_order"),
         hop_bytes_locality: hop_bytes("locality"),
         hop_bytes_tatp: hop_bytes("hop_bytes"),
+        hop_bytes_assigned: call.and_then(|call| call.hop_bytes_of(&call.assign)),
+        order: case.order.as_ref().map(ToString::to_string),
+        ended: outcome.ended,
+        links_bytes: load.as_ref().map(|load| load.hop_bytes),
+        busiest_link: busiest.map(|busy| busy.link.clone()),
+        busiest_bytes: busiest.map(|busy| busy.bytes),
+        busiest_seconds: busiest.map(|busy| busy.seconds),
     }
 }

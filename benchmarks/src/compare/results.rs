@@ -146,6 +146,8 @@ pub struct PeerResult {
     pub peer: String,
     /// Its measured runs, in order.
     pub runs: Vec<Outcome>,
+    /// What tatpio warned of, each once.
+    pub warnings: Vec<String>,
     /// What went wrong in runs that failed.
     pub failures: Vec<String>,
     /// Runs that hung and were repeated.
@@ -155,13 +157,33 @@ pub struct PeerResult {
 impl PeerResult {
     /// No run yet.
     pub fn new(peer: &str) -> PeerResult {
-        PeerResult { peer: peer.to_owned(), runs: Vec::new(), failures: Vec::new(), hung: Vec::new() }
+        PeerResult {
+            peer: peer.to_owned(),
+            runs: Vec::new(),
+            warnings: Vec::new(),
+            failures: Vec::new(),
+            hung: Vec::new(),
+        }
     }
 
     /// The median over the runs of each run's median rate, in MB/s.
     pub fn mb_per_second(&self, direction: Direction) -> Option<f64> {
         let rates = self.runs.iter().filter_map(|run| report::median_mb_per_second(direction.passes(run)));
         report::median(rates)
+    }
+
+    /// The median over all passes of the seconds that tatpio's calls shuffled.
+    pub fn shuffle_seconds(&self, direction: Direction) -> Option<f64> {
+        let passes = self.runs.iter().flat_map(|run| {
+            let steps = usize::try_from(run.report.steps).unwrap_or(1).max(1);
+            direction.calls(run).chunks(steps)
+        });
+        report::median(passes.map(|calls| Seconds::sum(calls).shuffle))
+    }
+
+    /// How many measured runs were ended after their work.
+    pub fn ended(&self) -> usize {
+        self.runs.iter().filter(|run| run.ended).count()
     }
 
     /// Where the time of tatpio's calls went: the seconds of all of them together.

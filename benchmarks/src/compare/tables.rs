@@ -1,8 +1,10 @@
 //! Results as text: tables in Markdown, which also read well as they are.
 
+use super::network;
 use super::results::{CaseResult, Comparison, Direction, PeerResult};
 use super::statistics::{CallStatistics, Seconds};
 use comfy_table::{CellAlignment, Table, presets};
+use std::collections::BTreeSet;
 
 /// The share of the processor time that other processes may use without a remark.
 const QUIET: f64 = 0.05;
@@ -12,6 +14,30 @@ pub fn text(comparison: &Comparison) -> String {
     let Comparison { machine, notes, cases, emulated, .. } = comparison;
     let mut paragraphs = vec![[vec![machine.to_string()], notes.clone()].concat().join("\n")];
     paragraphs.extend(disturbance(cases));
+    if cases.iter().any(|result| result.case.order.is_some()) {
+        paragraphs.extend(network::paragraphs(cases));
+    } else {
+        paragraphs.extend(one_machine(cases));
+    }
+    if !emulated.is_empty() {
+        paragraphs.push(
+            "EMULATED cluster: ranks of this one machine that pretend to sit on several nodes. Hop-bytes, in \
+             MB x hops of one collective write, are counted; nothing is timed."
+                .to_owned(),
+        );
+        paragraphs.push(emulated_table(emulated));
+    }
+    for peer in cases.iter().chain(emulated).flat_map(|result| &result.peers) {
+        let hung = |hung: &String| format!("Repeated after a hang under {}: {hung}", peer.peer);
+        paragraphs.extend(peer.hung.iter().map(hung));
+    }
+    paragraphs.extend(warnings(cases.iter().chain(emulated)));
+    paragraphs.join("\n\n")
+}
+
+/// The rates, the memory and the phases of runs on this one machine.
+fn one_machine(cases: &[CaseResult]) -> Vec<String> {
+    let mut paragraphs = Vec::new();
     if let Some(first) = cases.first() {
         let runs = first.peers.iter().map(|peer| peer.runs.len()).max().unwrap_or(0);
         paragraphs.push(format!(
@@ -34,19 +60,18 @@ pub fn text(comparison: &Comparison) -> String {
         );
         paragraphs.push(phases(cases));
     }
-    if !emulated.is_empty() {
-        paragraphs.push(
-            "EMULATED cluster: ranks of this one machine that pretend to sit on several nodes. Hop-bytes, in \
-             MB x hops of one collective write, are counted; nothing is timed."
-                .to_owned(),
-        );
-        paragraphs.push(emulated_table(emulated));
-    }
-    for peer in cases.iter().chain(emulated).flat_map(|result| &result.peers) {
-        let hung = |hung: &String| format!("Repeated after a hang under {}: {hung}", peer.peer);
-        paragraphs.extend(peer.hung.iter().map(hung));
-    }
-    paragraphs.join("\n\n")
+    paragraphs
+}
+
+/// What tatpio warned of in any run, each once.
+fn warnings<'a>(results: impl Iterator<Item = &'a CaseResult>) -> Option<String> {
+    let all: BTreeSet<&str> = results
+        .flat_map(|result| &result.peers)
+        .flat_map(|peer| &peer.warnings)
+        .map(|line| &line[..])
+        .collect();
+    let lines: Vec<&str> = all.into_iter().collect();
+    (!lines.is_empty()).then(|| format!("Warnings:\n{}", lines.join("\n")))
 }
 
 /// A warning if something else ran meanwhile.
@@ -66,7 +91,7 @@ fn has_statistics(peer: &PeerResult) -> bool {
 }
 
 /// A table whose first `left` columns are text and the others figures.
-fn table(header: Vec<String>, left: usize, rows: Vec<Vec<String>>) -> String {
+pub(super) fn table(header: Vec<String>, left: usize, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN).set_header(header).add_rows(rows);
     for column in table.column_iter_mut().skip(left) {
@@ -76,7 +101,7 @@ fn table(header: Vec<String>, left: usize, rows: Vec<Vec<String>>) -> String {
 }
 
 /// What the first columns of every table say, and their headings.
-fn case_columns(result: &CaseResult) -> Vec<String> {
+pub(super) fn case_columns(result: &CaseResult) -> Vec<String> {
     let case = &result.case;
     let order = case.scatter.map_or(String::new(), |seed| format!(", scattered by {seed}"));
     vec![
@@ -111,7 +136,7 @@ fn case_table(
     table(header, 1, rows)
 }
 
-fn figure(value: Option<f64>, decimals: usize) -> String {
+pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
 }
 

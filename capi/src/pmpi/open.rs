@@ -222,6 +222,7 @@ fn start(comm: MPI_Comm, backend: PosixFile, amode: c_int, wanted: Wanted) -> St
         hints: hints::of_rank_0(&comm, &wanted.given.hints),
         hosts: hosts(&comm),
         processors: processors(),
+        slurm_address: std::env::var("SLURM_TOPOLOGY_ADDR").ok(),
         block_bytes: backend.block_bytes(),
     };
     State {

@@ -28,10 +28,20 @@ impl Calls<'_> {
         let mut left = self.limits.bytes_max;
         let mut positions = vec![0; self.views.ranks.len()];
         let mut last_write: Option<Vec<Extent>> = None;
+        let mut last: Option<Vec<Extent>> = None;
         let mut ops = Vec::new();
         for &kind in self.kinds {
-            let mut extents = match &last_write {
-                Some(same) if kind == OpKind::ReadAtAll && rng.chance(60) => same.clone(),
+            let mut extents = match (&last_write, &last) {
+                (Some(same), _) if kind == OpKind::ReadAtAll && rng.chance(60) => same.clone(),
+                // A loop writes the same bytes again, or as many further on.
+                (_, Some(same)) if kind.is_at() && rng.chance(30) => {
+                    let tiles = *rng.pick(&[0, 0, 1, 5]);
+                    let moved = |(rank, &(offset, length))| {
+                        let per_tile: u64 = self.views.tile_etypes[rank];
+                        (offset + tiles * per_tile, length)
+                    };
+                    same.iter().enumerate().map(moved).collect()
+                }
                 _ => self.extents(rng),
             };
             for (rank, (offset, length)) in extents.iter_mut().enumerate() {
@@ -49,8 +59,9 @@ impl Calls<'_> {
                 .map(|(rank, &extent)| self.access(rng, kind, rank, extent))
                 .collect();
             if kind.is_write() {
-                last_write = Some(extents);
+                last_write = Some(extents.clone());
             }
+            last = Some(extents);
             ops.push(Op { kind, ranks });
         }
         ops

@@ -43,7 +43,8 @@ pub(super) fn choose(rng: &mut Rng, ranks: usize, hull: (u64, u64)) -> Vec<(Stri
         set("tatpio_domains", String::from(if cyclic { "cyclic" } else { "even" }));
     }
     if rng.chance(60) {
-        set("tatpio_assign", String::from(*rng.pick(&["rank_order", "locality", "hop_bytes"])));
+        let all = ["rank_order", "locality", "hop_bytes"];
+        set("tatpio_assign", String::from(*rng.pick(&all)));
     }
     if rng.chance(60) {
         set("tatpio_node_ranks", rng.pick(&[1, 2, 2, 3, 4, 8]).to_string());
@@ -72,8 +73,9 @@ fn buffer_size(rng: &mut Rng, span: u64) -> u64 {
 /// A topology with at least `places` places for nodes.
 fn topology(rng: &mut Rng, places: u64) -> String {
     let side = *rng.pick(&[2, 3, 4]);
-    match rng.below(5) {
+    match rng.below(6) {
         0 => String::from("flat"),
+        5 => format!("dragonfly:{side},2,{}", places.div_ceil(2 * side)),
         1 => format!("tree:{side},{}", places.div_ceil(side)),
         2 => format!("torus:{side},{}", places.div_ceil(side)),
         3 => format!("torus:2,{side},{}", places.div_ceil(2 * side)),

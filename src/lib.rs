@@ -44,14 +44,18 @@
 //! assert_eq!(shared.contents(ByteRange::new(0, 12)), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
 //! ```
 
+pub mod arbitration;
 pub mod backend;
 pub mod collective;
 pub mod comm;
 pub mod error;
 pub mod hints;
 pub mod memory;
+pub mod periodic;
 pub mod placement;
 pub mod plan;
+pub mod sharing;
+pub mod simulate;
 pub mod stats;
 pub mod topology;
 pub mod units;

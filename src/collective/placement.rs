@@ -278,7 +278,8 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             let row = |report: &Report| NodeRow::decode(units, &report.row).expect("a leader sent its row");
             let matrix = NodeMatrix::from_rows(units, &reports.iter().map(row).collect::<Vec<_>>());
             let candidates = &self.candidates;
-            let problem = Problem { matrix: &matrix, topology, candidates, flow };
+            let count_fixed = self.hints.cb_nodes.is_some();
+            let problem = Problem { matrix: &matrix, topology, candidates, flow, count_fixed };
             let decisions = strategies.iter().map(|&strategy| decide_one(strategy, &problem, last)).collect();
             let totals = match reports.iter().any(|report| report.wants_totals) {
                 true => {

@@ -13,6 +13,7 @@ use pmpi_sys::{self as ffi, MPI_Comm, MPI_Op, MPI_Request, MPI_Status, consts};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Longer messages are cut: MPI counts bytes in an int.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
@@ -451,15 +452,36 @@ fn cut(all: &[u8], heads: &[Head]) -> Vec<Vec<u8>> {
 }
 
 /// Waits for all requests; returns their statuses.
+///
+/// MPI_Waitall polls without end. Here a rank that has waited longer than messages inside a machine room take sleeps
+/// between its looks: the kernel's network threads, and ranks that still have something to do, need the core.
 fn wait_all(requests: &mut [MPI_Request]) -> Vec<MPI_Status> {
     let mut statuses: Vec<MPI_Status> = Vec::with_capacity(requests.len());
-    let (requests_at, statuses_at) = (requests.as_mut_ptr(), statuses.as_mut_ptr());
-    // SAFETY: as many live requests, and as much room for statuses, as announced.
-    check("MPI_Waitall", unsafe { ffi::PMPI_Waitall(count(requests.len()), requests_at, statuses_at) });
-    // SAFETY: the call succeeded, so it has written a status a request; a status is plain numbers.
-    unsafe { statuses.set_len(requests.len()) };
-    statuses
+    let begin = Instant::now();
+    loop {
+        let (requests_at, statuses_at) = (requests.as_mut_ptr(), statuses.as_mut_ptr());
+        let mut done = 0;
+        // SAFETY: as many live requests, and as much room for statuses, as announced; a place for one int.
+        let code =
+            unsafe { ffi::PMPI_Testall(count(requests.len()), requests_at, &raw mut done, statuses_at) };
+        check("MPI_Testall", code);
+        if done != 0 {
+            // SAFETY: all are finished, so the call has written a status a request; a status is plain numbers.
+            unsafe { statuses.set_len(requests.len()) };
+            return statuses;
+        }
+        match begin.elapsed() {
+            waited if waited < PATIENCE => std::thread::yield_now(),
+            waited => std::thread::sleep((waited / 8).min(NAP_MAX)),
+        }
+    }
 }
+
+/// How long a rank looks again and again before it sleeps in between: longer than a round inside a fast network takes.
+const PATIENCE: Duration = Duration::from_micros(300);
+
+/// The longest sleep between two looks.
+const NAP_MAX: Duration = Duration::from_micros(200);
 
 /// The address of what is sent. An empty slice's own address is arbitrary, and may be 1: MPI_IN_PLACE in Open
 /// MPI.

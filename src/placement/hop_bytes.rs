@@ -11,13 +11,7 @@ impl Assignment for HopBytes {
     /// The nodes with the fewest hop-bytes, over all domains together. Rows of the workload matrix are computed one by
     /// one, so that it never takes memory as a whole.
     fn nodes(&self, problem: &Problem<'_>) -> Chosen {
-        let matrix = problem.matrix;
-        let columns = lap::minimise(matrix.domains(), &problem.candidates.slots, |domain, costs| {
-            for (cost, hop_bytes) in costs.iter_mut().zip(costs_of_domain(matrix, problem.topology, domain)) {
-                *cost = hop_bytes.0;
-            }
-        });
-        Chosen::one_each(columns.into_iter().map(NodeId::from_index).collect(), matrix.nodes())
+        Chosen::one_each(fewest(problem, &problem.candidates.slots), problem.matrix.nodes())
     }
 
     /// The ranks with the fewest hop-bytes inside the node, over all domains together.
@@ -29,4 +23,15 @@ impl Assignment for HopBytes {
         });
         columns.into_iter().map(|column| inside.allowed[column]).collect()
     }
+}
+
+/// The nodes with the fewest hop-bytes when each takes at most `capacity` units.
+pub(super) fn fewest(problem: &Problem<'_>, capacity: &[u32]) -> Vec<NodeId> {
+    let matrix = problem.matrix;
+    let columns = lap::minimise(matrix.domains(), capacity, |domain, costs| {
+        for (cost, hop_bytes) in costs.iter_mut().zip(costs_of_domain(matrix, problem.topology, domain)) {
+            *cost = hop_bytes.0;
+        }
+    });
+    columns.into_iter().map(NodeId::from_index).collect()
 }

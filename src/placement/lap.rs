@@ -16,8 +16,12 @@
 //! fill the matrix with ties.
 //!
 //! [`minimise`] first drops what cannot matter: of r rows, the others take at most r - 1 places, so that no
-//! row needs more than its r cheapest columns. Time is O(rows x columns) for that, and O(rows^2 x columns
-//! kept) at worst, when all rows want the same columns; memory is O(rows x columns kept).
+//! row needs more than its r cheapest columns. It keeps these sorted, and a search looks at a row's columns only as
+//! far as they can beat the nearest column with room: prices are at most zero, so that a column is never nearer than
+//! its cost says. Time is O(rows x columns) and O(rows^2 log rows) for that, and O(rows^3) at worst, when all rows
+//! want the same columns; memory is O(rows x columns kept).
+//!
+//! [`solve`] is the same on a dense matrix, returns the prices, and is the twin that the tests compare.
 //!
 //! # Ties
 //!
@@ -33,6 +37,8 @@
 //! then ties would depend on rounding; and padding 64 x 4096 to a square makes it a hundred times slower than
 //! [`minimise`] (290 against 3 ms of one core). On a square of 1024 it takes half the time of [`solve`] (23
 //! against 45 ms). It serves as a cross-check in the tests.
+
+mod sparse;
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, BitOr, Sub, SubAssign};
@@ -90,79 +96,102 @@ pub struct Assignment<C> {
 /// Panics unless the capacities' sum reaches the number of rows, and when costs of one row are so far apart
 /// (2^126 divided by twice the rows) that sums could overflow.
 pub fn minimise(rows: usize, capacity: &[u32], mut fill: impl FnMut(usize, &mut [u128])) -> Vec<usize> {
-    let usable: Vec<usize> = (0..capacity.len()).filter(|&column| capacity[column] > 0).collect();
+    let places: u64 = capacity.iter().map(|&capacity| u64::from(capacity)).sum();
+    assert!(rows as u64 <= places, "{rows} rows for {places} places");
+    let usable: Vec<u32> = (0..capacity.len())
+        .filter(|&column| capacity[column] > 0)
+        .map(|column| u32::try_from(column).expect("columns fit 32 bits"))
+        .collect();
     let mut all = vec![0; capacity.len()];
-    let mut scratch = Vec::new();
-    let mut kept = Vec::with_capacity(rows);
+    let mut kept = Kept::new(rows);
     for row in 0..rows {
         fill(row, &mut all);
-        kept.push(cheapest(&all, &usable, rows, &mut scratch));
+        kept.push(&all, &usable);
     }
-    // The columns that some row kept, in order, and where each went.
-    let mut new_number = vec![None; capacity.len()];
-    kept.iter().flatten().for_each(|&(column, _)| new_number[column as usize] = Some(0));
-    let columns: Vec<usize> = usable.into_iter().filter(|&column| new_number[column].is_some()).collect();
-    columns.iter().enumerate().for_each(|(number, &column)| new_number[column] = Some(number));
-    let compact =
-        Compact { kept, new_number, capacity: columns.iter().map(|&column| capacity[column]).collect() };
-
-    let spread = compact.kept.iter().flatten().map(|&(_, cost)| cost).max().unwrap_or(0);
-    let sums = spread.checked_add(1).and_then(|cost| cost.checked_mul(4 * rows as u128 + 8));
+    let sums = kept.spread.checked_add(1).and_then(|cost| cost.checked_mul(4 * rows as u128 + 8));
     let sums = sums.filter(|&sums| i128::try_from(sums).is_ok()).expect("costs leave room for their sums");
-    let column_of = match i64::try_from(sums) {
-        Ok(_) => compact.solve::<i64>(spread),
-        Err(_) => compact.solve::<i128>(spread),
-    };
-    column_of.into_iter().map(|column| columns[column]).collect()
+    match (i64::try_from(sums), kept.entries) {
+        (Ok(_), Entries::Narrow(entries)) => sparse::solve::<i64>(&entries, rows, capacity),
+        (Ok(_), Entries::Wide(entries)) => sparse::solve::<i64>(&converted(entries), rows, capacity),
+        (Err(_), entries) => sparse::solve::<i128>(&converted(entries.wide()), rows, capacity),
+    }
 }
 
-/// The costs of a row in the columns that it may need: its `count` cheapest usable ones, the lowest of
-/// equals, with column numbers ascending. The smallest cost is taken from all, which leaves the same
-/// assignments best.
-fn cheapest(all: &[u128], usable: &[usize], count: usize, scratch: &mut Vec<u128>) -> Vec<(u32, u128)> {
-    scratch.clear();
-    scratch.extend(usable.iter().map(|&column| all[column]));
-    let floor = scratch.iter().copied().min().unwrap_or(0);
-    let limit = match count < scratch.len() {
-        true => *scratch.select_nth_unstable(count - 1).1,
-        false => u128::MAX,
-    };
-    let below = usable.iter().filter(|&&column| all[column] < limit).count();
-    let mut equals = count.saturating_sub(below);
-    let mut needed = |column: usize| {
-        let equal = all[column] == limit && equals > 0;
-        equals -= usize::from(equal);
-        all[column] < limit || equal
-    };
-    let with_cost =
-        |&column: &usize| (u32::try_from(column).expect("columns fit 32 bits"), all[column] - floor);
-    usable.iter().filter(|&&column| needed(column)).map(with_cost).collect()
+fn converted<C: Cost>(entries: Vec<(u128, u32)>) -> Vec<(C, u32)> {
+    let cost = |cost: u128| C::try_from(cost).expect("checked against the spread");
+    entries.into_iter().map(|(entry, column)| (cost(entry), column)).collect()
 }
 
-/// What is left of a problem after [`cheapest`].
-struct Compact {
-    kept: Vec<Vec<(u32, u128)>>,
-    /// The number among the remaining columns of each original one.
-    new_number: Vec<Option<usize>>,
-    capacity: Vec<u32>,
+/// The costs of each row in the columns that it may need: as many of its cheapest usable ones as there are rows, the lowest
+/// of equals, cheapest first. The smallest cost is taken from all, which leaves the same assignments best.
+struct Kept {
+    rows: usize,
+    entries: Entries,
+    /// The largest cost.
+    spread: u128,
+    narrow: Vec<(i64, u32)>,
+    wide: Vec<(u128, u32)>,
 }
 
-impl Compact {
-    fn solve<C: Cost>(&self, spread: u128) -> Vec<usize> {
-        // A column that a row dropped costs it more than any that it kept: some kept column has room left,
-        // hence the price 0, so that the row's price is below the dropped column's cost and their reduced
-        // cost above zero.
-        let dropped = C::try_from(spread + 1).expect("checked against the spread");
-        let columns = self.capacity.len();
-        let mut costs = vec![dropped; self.kept.len() * columns];
-        for (row, kept) in self.kept.iter().enumerate() {
-            for &(column, cost) in kept {
-                let column = self.new_number[column as usize].expect("some row kept it");
-                costs[row * columns + column] = C::try_from(cost).expect("checked against the spread");
+/// Row by row, as many for each. In half the memory and time as long as costs allow it, which is nearly always.
+enum Entries {
+    Narrow(Vec<(i64, u32)>),
+    Wide(Vec<(u128, u32)>),
+}
+
+impl Entries {
+    fn wide(self) -> Vec<(u128, u32)> {
+        match self {
+            Entries::Wide(entries) => entries,
+            Entries::Narrow(entries) => entries
+                .into_iter()
+                .map(|(cost, column)| (u128::try_from(cost).expect("not negative"), column))
+                .collect(),
+        }
+    }
+}
+
+impl Kept {
+    fn new(rows: usize) -> Kept {
+        let entries = Entries::Narrow(Vec::new());
+        Kept { rows, entries, spread: 0, narrow: Vec::new(), wide: Vec::new() }
+    }
+
+    fn push(&mut self, all: &[u128], usable: &[u32]) {
+        let of = |column: u32| all[column as usize];
+        let floor = usable.iter().map(|&column| of(column)).min().unwrap_or(0);
+        let most = usable.iter().map(|&column| of(column)).max().unwrap_or(0) - floor;
+        if i64::try_from(most).is_err() && matches!(self.entries, Entries::Narrow(_)) {
+            let narrow = std::mem::replace(&mut self.entries, Entries::Narrow(Vec::new()));
+            self.entries = Entries::Wide(narrow.wide());
+        }
+        match &mut self.entries {
+            Entries::Narrow(entries) => {
+                let narrow = |column| i64::try_from(of(column) - floor).expect("no more than the most");
+                self.narrow.clear();
+                self.narrow.extend(usable.iter().map(|&column| (narrow(column), column)));
+                keep_cheapest(&mut self.narrow, self.rows);
+                let last = self.narrow.last().map_or(0, |&(cost, _)| cost);
+                self.spread = self.spread.max(u128::try_from(last).expect("not negative"));
+                entries.extend(&self.narrow);
+            }
+            Entries::Wide(entries) => {
+                self.wide.clear();
+                self.wide.extend(usable.iter().map(|&column| (of(column) - floor, column)));
+                keep_cheapest(&mut self.wide, self.rows);
+                self.spread = self.spread.max(self.wide.last().map_or(0, |&(cost, _)| cost));
+                entries.extend(&self.wide);
             }
         }
-        solve(&costs, &self.capacity).column_of
     }
+}
+
+fn keep_cheapest<T: Ord>(entries: &mut Vec<T>, count: usize) {
+    if count < entries.len() {
+        entries.select_nth_unstable(count - 1);
+        entries.truncate(count);
+    }
+    entries.sort_unstable();
 }
 
 /// Solves the problem on a dense matrix, row by row with one entry a column; see [`minimise`].
@@ -432,6 +461,10 @@ mod tests {
             usable.certify(&found, seed);
             let total = usable.total(&found.column_of);
             assert_eq!(problem.total(&problem.minimise()), total, "seed {seed}");
+            // Without columns that take no row, the same search: the same ties, too, when nothing is dropped.
+            if usable.capacity.len() <= usable.rows {
+                assert_eq!(usable.minimise(), found.column_of, "seed {seed}");
+            }
         }
     }
 

@@ -54,7 +54,7 @@ impl NodeRow {
 }
 
 /// What one node holds of one unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Held {
     /// The node.
     pub node: NodeId,

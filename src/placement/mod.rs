@@ -10,19 +10,32 @@
 //!
 //! Assignments are one file each and answer both questions.
 
+pub mod automatic;
+pub mod bottleneck;
+mod branch;
 mod candidates;
+mod cost;
+mod facility;
+mod groups;
 mod hop_bytes;
 pub mod lap;
 mod loads;
 mod locality;
 mod matrix;
+mod prices;
 mod rank_order;
 mod ranks;
+mod search;
+mod shared;
+pub mod stripes;
 #[cfg(test)]
 mod testing;
+mod traffic;
+mod transport;
 mod workload;
 
 pub use candidates::{Candidates, ConfigList};
+pub use cost::{CostModel, Prediction, predict, predict_with};
 pub use loads::{Flow, link_loads};
 pub use matrix::{Held, NodeMatrix, NodeRow};
 pub use ranks::{inside, served};
@@ -44,11 +57,24 @@ pub enum Strategy {
     /// `hop_bytes`, as TATP does: the sum over all messages of bytes times distance is the smallest possible.
     #[default]
     HopBytes,
+    /// `bottleneck`: the most loaded link takes the least time; hop-bytes among equals.
+    Bottleneck,
+    /// `stripes`: stripes instead of domains, by hop-bytes, and by the most loaded link where that decides.
+    Stripes,
+    /// `automatic`: the number of aggregators, their nodes and their stripes, by the least predicted time.
+    Automatic,
 }
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Strategy; 3] = [Strategy::RankOrder, Strategy::Locality, Strategy::HopBytes];
+    pub const ALL: [Strategy; 6] = [
+        Strategy::RankOrder,
+        Strategy::Locality,
+        Strategy::HopBytes,
+        Strategy::Bottleneck,
+        Strategy::Stripes,
+        Strategy::Automatic,
+    ];
 
     /// Its name in hints and tables.
     pub fn name(self) -> &'static str {
@@ -56,12 +82,18 @@ impl Strategy {
             Strategy::RankOrder => "rank_order",
             Strategy::Locality => "locality",
             Strategy::HopBytes => "hop_bytes",
+            Strategy::Bottleneck => "bottleneck",
+            Strategy::Stripes => "stripes",
+            Strategy::Automatic => "automatic",
         }
     }
 
     /// What it assigns.
     pub fn granularity(self) -> Granularity {
-        Granularity::Domains
+        match self {
+            Strategy::Stripes | Strategy::Automatic => Granularity::Stripes,
+            _ => Granularity::Domains,
+        }
     }
 
     /// The assignment itself.
@@ -70,6 +102,9 @@ impl Strategy {
             Strategy::RankOrder => &rank_order::RankOrder,
             Strategy::Locality => &locality::Locality,
             Strategy::HopBytes => &hop_bytes::HopBytes,
+            Strategy::Bottleneck => &bottleneck::Bottleneck,
+            Strategy::Stripes => &stripes::Stripes,
+            Strategy::Automatic => &automatic::Automatic,
         }
     }
 }
@@ -94,6 +129,8 @@ pub struct Problem<'a> {
     pub candidates: &'a Candidates,
     /// Whether data goes to the aggregators or comes from them.
     pub flow: Flow,
+    /// Whether the number of aggregators was asked for (`cb_nodes`); else [`Strategy::Automatic`] chooses it.
+    pub count_fixed: bool,
 }
 
 impl Problem<'_> {
@@ -194,8 +231,8 @@ impl FromStr for Strategy {
 /// The node that serves each unit of the problem's matrix.
 ///
 /// Ranks that pass equal arguments get equal results: all costs are integers, and [`lap`] says how ties are broken.
-/// Panics when the matrix has more domains than the candidates' list has entries, when matrix, topology and candidates
-/// differ in the number of nodes, and when an assignment broke its own rules.
+/// Panics when a strategy that assigns file domains gets more of them than the candidates' list has entries, when matrix,
+/// topology and candidates differ in the number of nodes, and when an assignment broke its own rules.
 pub fn assign_nodes(strategy: Strategy, problem: &Problem<'_>) -> Chosen {
     let (units, nodes) = (problem.matrix.domains(), problem.matrix.nodes());
     let candidates = problem.candidates;
@@ -239,7 +276,18 @@ mod tests {
         assert_eq!(Strategy::default().to_string(), "hop_bytes");
         assert_eq!(" locality ".parse(), Ok(Strategy::Locality));
         let error = "latp".parse::<Strategy>().unwrap_err();
-        assert_eq!(error, "expected one of rank_order, locality, hop_bytes, found \"latp\"");
+        assert_eq!(
+            error,
+            "expected one of rank_order, locality, hop_bytes, bottleneck, stripes, automatic, found \"latp\""
+        );
+    }
+
+    fn problem<'a>(
+        matrix: &'a NodeMatrix,
+        topology: &'a Topology,
+        candidates: &'a Candidates,
+    ) -> Problem<'a> {
+        Problem { matrix, topology, candidates, flow: Flow::Gather, count_fixed: false }
     }
 
     /// One random job: up to 5 nodes of up to 3 ranks.
@@ -253,8 +301,13 @@ mod tests {
     impl Job {
         fn assign(&self, strategy: Strategy) -> Vec<NodeId> {
             let Job { topology, candidates, matrix, .. } = self;
-            assign_nodes(strategy, &Problem { matrix, topology, candidates, flow: Flow::Gather }).nodes
+            assign_nodes(strategy, &problem(matrix, topology, candidates)).nodes
         }
+    }
+
+    /// The strategies that assign file domains, one to each aggregator.
+    fn of_domains() -> impl Iterator<Item = Strategy> {
+        Strategy::ALL.into_iter().filter(|strategy| strategy.granularity() == Granularity::Domains)
     }
 
     /// The ranks that a strategy gives one domain each.
@@ -302,7 +355,7 @@ mod tests {
             let held = |nodes: &[NodeId]| -> u128 {
                 nodes.iter().enumerate().map(|(d, &node)| u128::from(job.matrix.bytes(node, d))).sum()
             };
-            for strategy in Strategy::ALL {
+            for strategy in of_domains() {
                 let mut free = job.candidates.slots.clone();
                 let nodes = assign(strategy);
                 assert_eq!(nodes.len(), job.matrix.domains(), "seed {seed} {strategy}");
@@ -367,7 +420,7 @@ mod tests {
                 .map(|columns| columns.into_iter().map(|column| allowed[column]).collect())
                 .collect();
             let assign = |strategy| super::tests::ranks(strategy, &rows, &distance, &allowed);
-            for strategy in Strategy::ALL {
+            for strategy in of_domains() {
                 assert!(all.contains(&assign(strategy)), "seed {seed} {strategy}");
             }
             let least = all.iter().map(|chosen| cost(chosen)).min().unwrap();
@@ -407,8 +460,13 @@ mod tests {
             (Strategy::Locality, [1, 2], 24),
             (Strategy::HopBytes, [1, 0], 22),
         ] {
-            let problem =
-                Problem { matrix: &matrix, topology: &topology, candidates: &candidates, flow: Flow::Gather };
+            let problem = Problem {
+                matrix: &matrix,
+                topology: &topology,
+                candidates: &candidates,
+                flow: Flow::Gather,
+                count_fixed: false,
+            };
             let found = assign_nodes(strategy, &problem).nodes;
             assert_eq!(found, nodes.map(NodeId), "{strategy}");
             assert_eq!(total(&matrix, &topology, &found), hop_bytes(cost), "{strategy}");

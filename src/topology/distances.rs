@@ -150,15 +150,16 @@ impl Topology {
                 let mut costs = vec![0u128; volume.len()];
                 for (dimension, &size) in sizes.iter().enumerate() {
                     let at = |node: usize| coordinates[node * sizes.len() + dimension];
-                    let mut sums: BTreeMap<u32, u128> = BTreeMap::new();
+                    let mut sums = vec![0u128; size as usize];
                     for (node, &bytes) in volume.iter().enumerate() {
-                        *sums.entry(at(node)).or_default() += u128::from(bytes);
+                        sums[at(node) as usize] += u128::from(bytes);
                     }
-                    let to =
-                        |y: u32| sums.iter().map(|(&x, &sum)| u128::from(around(size, x, y)) * sum).sum();
-                    let to_coordinate: BTreeMap<u32, u128> = sums.keys().map(|&y| (y, to(y))).collect();
+                    let held: Vec<(u32, u128)> = (0..size).zip(sums).filter(|&(_, sum)| sum > 0).collect();
+                    let to = |y: u32| held.iter().map(|&(x, sum)| u128::from(around(size, x, y)) * sum).sum();
+                    let mut to_coordinate: Vec<Option<u128>> = vec![None; size as usize];
                     for (node, cost) in costs.iter_mut().enumerate() {
-                        *cost += to_coordinate[&at(node)];
+                        let y = at(node);
+                        *cost += *to_coordinate[y as usize].get_or_insert_with(|| to(y));
                     }
                 }
                 costs.into_iter().map(hop_bytes).collect()

@@ -64,7 +64,7 @@ impl Reached {
             ("holes", &self.holes, 20),
             ("kept plans", &self.kept, 20),
             ("kept assignments", &self.same_matrix, 200),
-            ("stripes", &self.stripes, 2000000),
+            ("stripes", &self.stripes, 20),
         ];
         for (name, counter, one_in) in parts {
             let count = counter.load(Ordering::Relaxed);

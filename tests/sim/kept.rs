@@ -119,7 +119,7 @@ fn run(assign: &str, checkpoints: &[u64]) -> Vec<(Plan, u64)> {
 
 #[test]
 fn the_second_call_of_a_checkpoint_loop_does_no_placement() {
-    for assign in ["rank_order", "hop_bytes"] {
+    for assign in ["rank_order", "hop_bytes", "stripes", "automatic"] {
         // The same bytes again.
         let calls = run(assign, &[0, 0, 0]);
         assert_eq!(

@@ -43,7 +43,7 @@ pub(super) fn choose(rng: &mut Rng, ranks: usize, hull: (u64, u64)) -> Vec<(Stri
         set("tatpio_domains", String::from(if cyclic { "cyclic" } else { "even" }));
     }
     if rng.chance(60) {
-        let all = ["rank_order", "locality", "hop_bytes"];
+        let all = ["rank_order", "locality", "hop_bytes", "bottleneck", "stripes", "stripes", "automatic"];
         set("tatpio_assign", String::from(*rng.pick(&all)));
     }
     if rng.chance(60) {

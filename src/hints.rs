@@ -3,14 +3,14 @@
 //! | Hint | Values, default first | Meaning |
 //! |---|---|---|
 //! | `tatpio` | `disable`, `enable`, `automatic` | whether collective reads and writes go through tatpio; `automatic` when more than one rank opens the file |
-//! | `tatpio_assign` | `hop_bytes`, `locality`, `rank_order` | how file domains are assigned to aggregators |
-//! | `tatpio_topology` | `automatic`, `flat`, `file:PATH`, `tree:`, `fat-tree:`, `torus:` | the distances between nodes ([`TopologySpec`]) |
+//! | `tatpio_assign` | `hop_bytes`, `locality`, `rank_order`, `bottleneck`, `stripes`, `automatic` | how the accessed range is assigned to aggregators ([`Strategy`]) |
+//! | `tatpio_topology` | `automatic`, `flat`, `file:PATH`, `infiniband`, `slurm`, `tree:`, `fat-tree:`, `torus:`, `dragonfly:` | the distances and links between nodes ([`TopologySpec`]) |
 //! | `tatpio_stats` | `disable`, `enable`, a path | what each call did: text on standard error, or JSON lines appended to a file, from rank 0 |
 //! | `tatpio_domains` | `even`, `cyclic` | file domains as ranges, or stripes of `striping_unit` dealt in turn (as for Lustre) |
 //! | `tatpio_node_ranks` | unset, a number | pretend that each so many successive ranks are a node: to try a cluster on one machine |
 //! | `cb_nodes` | unset, a number | at most so many aggregators |
 //! | `cb_config_list` | `*:1` | how many aggregators a node may hold |
-//! | `cb_buffer_size` | 2097152 | bytes an aggregator reads or writes in a round (ROMIO: 16777216; a smaller buffer stays in the cache between the shuffle and the write, and the next one is filled meanwhile) |
+//! | `cb_buffer_size` | 2097152 on one node, 16777216 on several | bytes an aggregator reads or writes in a round (ROMIO: 16777216; on one node a smaller buffer stays in the cache between the shuffle and the write, and the next one is filled meanwhile; between nodes every round waits for its busiest link) |
 //! | `romio_cb_read`, `romio_cb_write` | `automatic`, `enable`, `disable` | two-phase I/O; `automatic` when the ranks' requests interleave |
 //! | `romio_ds_read`, `romio_ds_write` | `automatic`, `enable`, `disable` | data sieving: reading and writing across holes (a rank that writes by itself never does it across other ranks' requests) |
 //! | `ind_rd_buffer_size`, `ind_wr_buffer_size` | 4194304, 524288 | the sieving buffers of a rank that reads or writes by itself |
@@ -116,7 +116,19 @@ impl Default for Hints {
     }
 }
 
+/// The collective buffer where several nodes take part, unless a hint says otherwise.
+const BUFFER_BETWEEN_NODES: Bytes = 16 << 20;
+
 impl Hints {
+    /// Settles what depends on the number of nodes: the collective buffer, when no hint gives it. On one node it stays in
+    /// the cache; between nodes every round waits for the link that is busiest in it, so fewer rounds are faster.
+    pub fn settle(&mut self, nodes: usize) {
+        if !self.set.contains_key("cb_buffer_size") {
+            self.cb_buffer_bytes =
+                if nodes > 1 { BUFFER_BETWEEN_NODES } else { Hints::default().cb_buffer_bytes };
+        }
+    }
+
     /// Sets one hint. Hints that are not tatpio's concern are ignored, except unknown ones that begin with `tatpio`:
     /// those are typing errors.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), BadHint> {
@@ -304,6 +316,18 @@ mod tests {
         let mut hints = Hints::default();
         hints.set("cb_buffer_size", "4096").unwrap();
         hints.set("cb_buffer_size", "many").unwrap_err();
+        assert_eq!(hints.cb_buffer_bytes, 4096);
+    }
+
+    #[test]
+    fn the_buffer_depends_on_the_nodes_unless_it_is_given() {
+        let mut hints = Hints::default();
+        for (nodes, expected) in [(1, 2 << 20), (2, 16 << 20), (1, 2 << 20)] {
+            hints.settle(nodes);
+            assert_eq!(hints.cb_buffer_bytes, expected);
+        }
+        hints.set("cb_buffer_size", "4096").unwrap();
+        hints.settle(7);
         assert_eq!(hints.cb_buffer_bytes, 4096);
     }
 

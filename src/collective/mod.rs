@@ -116,9 +116,11 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             Bytes::from_le_bytes(block.try_into().expect("rank 0 sends eight bytes"))
         };
         let nodes = node_map(&setup.hints, &setup.hosts, comm.size());
+        let mut hints = setup.hints;
+        hints.settle(nodes.len());
         let (node, leaders) = groups(&comm, &nodes);
         let mut file = CollectiveFile {
-            candidates: candidates(&comm, &nodes, &setup.hints),
+            candidates: candidates(&comm, &nodes, &hints),
             name: setup.name,
             comm,
             node,
@@ -131,7 +133,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             hosts: setup.hosts,
             processors: setup.processors,
             block_bytes,
-            hints: setup.hints,
+            hints,
             kept: None,
             backend,
             last_call: None,
@@ -170,6 +172,7 @@ impl<C: Communicator, B: Backend> CollectiveFile<C, B> {
             (self.node, self.leaders) = groups(&self.comm, &self.nodes);
             self.learn_places();
         }
+        self.hints.settle(self.nodes.len());
         self.candidates = candidates(&self.comm, &self.nodes, &self.hints);
         self.kept = None;
         self.resolve_topology();

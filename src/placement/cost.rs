@@ -29,7 +29,7 @@ pub struct CostModel {
     pub node: Rate,
     /// What all aggregators get from the file system together. 400 Gbit/s.
     pub storage: Rate,
-    /// What a contiguous run of units costs the aggregator beyond its bytes: a system call, a seek, a lock. 100 µs.
+    /// What a contiguous run of units costs the aggregator beyond its bytes: a system call, a lock. 20 µs.
     pub piece: Picoseconds,
     /// What a node copies in memory. 80 Gbit/s.
     pub memory: Rate,
@@ -44,7 +44,7 @@ impl Default for CostModel {
             client: Rate(16_000_000_000),
             node: Rate(100_000_000_000),
             storage: Rate(400_000_000_000),
-            piece: Picoseconds(100_000_000),
+            piece: Picoseconds(20_000_000),
             memory: Rate(80_000_000_000),
         }
     }

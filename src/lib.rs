@@ -16,9 +16,12 @@
 //! ```
 //!
 //! Supported: collective writes and reads of any datatype and view in native representation, data sieving,
-//! read-modify-write under a lock, even and cyclic domains, three assignments, distances from hwloc, topology files and
-//! synthetic networks. Not supported yet: nonblocking and shared-pointer collectives, atomic mode, other data
-//! representations (the interposer leaves those to the MPI library), InfiniBand and Slurm topologies.
+//! read-modify-write under a lock, even and cyclic domains and dealt stripes, six assignments, distances from hwloc,
+//! InfiniBand, Slurm, topology files and synthetic networks, plans kept from call to call. Not supported yet: nonblocking
+//! and shared-pointer collectives, atomic mode, other data representations (the interposer leaves those to the MPI library).
+//!
+//! Beside the collective path stand pure rooms for the layers around it: [`arbitration`] of I/O nodes, [`periodic`] I/O
+//! windows, fair [`sharing`] of servers, and a simulator ([`simulate`]) for the last. No daemon runs them yet.
 //!
 //! ```
 //! use tatpio::backend::MemoryFile;
